@@ -1,0 +1,45 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "apnc needs Python >= 3.11; set PYTHON=/path/to/python3.11 (found $$($(PYTHON) --version))"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	@touch $@
+
+$(VENV)/.all: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,test,lint]"
+	@touch $@ $(VENV)/.demo
+
+setup: $(VENV)/.all ## Create .venv with everything the repository uses
+
+demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and draw the result
+	$(BIN)/python examples/rings.py
+
+test: $(VENV)/.all ## Run all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.all ## Check format, style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.all ## Rewrite the sources in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.all ## Compare with scikit-learn side by side; rows go to benchmarks/results/
+	$(BIN)/python -m benchmarks.run
+
+clean: ## Remove .venv and everything generated
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

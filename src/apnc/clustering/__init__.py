@@ -1,0 +1,1 @@
+"""k-means on the embeddings: seeding and Lloyd's iterations (Algorithm 2)."""

@@ -1,0 +1,163 @@
+"""Algorithm 2: Lloyd's iterations on the embeddings, as map and reduce."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apnc.discrepancy import Discrepancy, PartialSums
+from apnc.engines.contract import Chunk, Chunks
+
+Array = npt.NDArray[Any]
+#: Called after each iteration with its number, the squared shift of the centroids, and the inertia.
+OnIteration = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True)
+class SumByNearest:
+    """Algorithm 2, map: assign the rows of a chunk and sum them up by cluster."""
+
+    discrepancy: Discrepancy
+    centroids: Array
+
+    def __call__(self, chunk: Chunk) -> PartialSums:
+        return self.discrepancy.assign(chunk.rows, self.centroids, chunk.weights)[1]
+
+
+@dataclass(frozen=True)
+class LabelAndSum:
+    """The last assignment: labels of a chunk's rows beside their partial sums."""
+
+    discrepancy: Discrepancy
+    centroids: Array
+
+    def __call__(self, chunk: Chunk) -> "Assignment":
+        labels, sums = self.discrepancy.assign(chunk.rows, self.centroids, chunk.weights)
+        return Assignment((labels,), sums)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Labels of consecutive chunks, and the partial sums of all their rows."""
+
+    parts: tuple[Array, ...]
+    sums: PartialSums
+
+    def __add__(self, other: "Assignment") -> "Assignment":
+        return Assignment(self.parts + other.parts, self.sums + other.sums)
+
+    @property
+    def labels(self) -> Array:
+        """All labels in row order, int32."""
+        return np.concatenate(self.parts)
+
+
+@dataclass(frozen=True)
+class Farthest:
+    """Distinct rows that are farthest from their own centroid.
+
+    Attributes
+    ----------
+    rows : array of shape (<= size, m), farthest first; ties by content.
+    distances : e of each to its centroid, positive.
+    size : how many are wanted.
+
+    """
+
+    rows: Array
+    distances: Array
+    size: int
+
+    def __add__(self, other: "Farthest") -> "Farthest":
+        rows = np.concatenate([self.rows, other.rows])
+        return farthest(rows, np.concatenate([self.distances, other.distances]), self.size)
+
+
+@dataclass(frozen=True)
+class FindFarthest:
+    """The second reduce, run only when a cluster is empty: candidates of a chunk."""
+
+    discrepancy: Discrepancy
+    centroids: Array
+    size: int
+
+    def __call__(self, chunk: Chunk) -> Farthest:
+        Y = chunk.rows[chunk.weights > 0]
+        labels = self.discrepancy.nearest(Y, self.centroids)
+        return farthest(Y, self.discrepancy.to_own(Y, self.centroids, labels), self.size)
+
+
+def farthest(rows: Array, distances: Array, size: int) -> Farthest:
+    """The ``size`` farthest distinct rows at a positive distance; ties (in float32) by content."""
+    distances = distances.astype(np.float32)
+    near_enough = min(len(distances), 4 * size + 64)
+    while True:
+        cut = np.partition(distances, -near_enough)[-near_enough] if near_enough else 0.0
+        picked = (distances >= cut) & (distances > 0)
+        distinct, first = np.unique(rows[picked], axis=0, return_index=True)
+        if len(distinct) >= size or near_enough == len(distances):
+            break
+        near_enough = min(len(distances), 4 * near_enough)
+    far = distances[picked][first]
+    order = np.argsort(-far, kind="stable")[:size]
+    return Farthest(distinct[order], far[order], size)
+
+
+@dataclass(frozen=True)
+class LloydResult:
+    """Centroids after the last update."""
+
+    centroids: Array
+    n_iter: int
+    converged: bool
+
+
+def lloyd(
+    Y: Chunks,
+    centroids: Array,
+    discrepancy: Discrepancy,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration | None = None,
+) -> LloydResult:
+    """Algorithm 2 from given centroids.
+
+    Stops when the summed squared shift of the centroids is at most ``tol`` times the mean weighted
+    variance of Y. The L1 discrepancy with a mean update need not lower any objective at each step, so
+    nothing here relies on descent.
+    """
+    centroids = np.array(centroids, dtype=np.float64)
+    for n_iter in range(1, max_iter + 1):
+        partial = Y.reduce(SumByNearest(discrepancy, centroids), PartialSums.__add__)
+        updated = update(partial, centroids)
+        empty = np.flatnonzero(partial.counts == 0)
+        if len(empty):
+            reseed(updated, empty, Y, discrepancy, centroids)
+        shift = float(((updated - centroids) ** 2).sum())
+        centroids = updated
+        if on_iteration is not None:
+            on_iteration(n_iter, shift, partial.inertia)
+        if shift <= tol * partial.mean_variance:
+            return LloydResult(centroids, n_iter, True)
+    return LloydResult(centroids, max_iter, False)
+
+
+def update(partial: PartialSums, centroids: Array) -> Array:
+    """Algorithm 2, reduce: Z / g; an empty cluster keeps its centroid."""
+    filled = partial.counts > 0
+    updated = centroids.copy()
+    updated[filled] = partial.sums[filled] / partial.counts[filled, None]
+    return updated
+
+
+def reseed(updated: Array, empty: Array, Y: Chunks, discrepancy: Discrepancy, centroids: Array) -> None:
+    """Put empty clusters on the farthest distinct rows, as far as there are any."""
+    found = Y.reduce(FindFarthest(discrepancy, centroids, len(empty)), Farthest.__add__)
+    updated[empty[: len(found.rows)]] = found.rows
+
+
+def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
+    """The assignment that follows the last update, so that predicting the data gives its labels."""
+    return Y.reduce(LabelAndSum(discrepancy, centroids), Assignment.__add__)

@@ -1,0 +1,148 @@
+"""The family of APNC embeddings, and Algorithm 1, which computes any member of it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from apnc.discrepancy import Discrepancy
+from apnc.engines.contract import Chunk, Chunks
+from apnc.kernels import Kernel, KernelRows
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Property 3: one block of R with its landmarks.
+
+    Attributes
+    ----------
+    landmarks : the instances of L(b).
+    weights : array of shape (m_b, l_b), R(b).
+
+    """
+
+    landmarks: Any
+    weights: Array
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """R and e of an embedding: all that Algorithms 1 and 2 need to know of it.
+
+    Attributes
+    ----------
+    blocks : the diagonal blocks of R, each with its own landmarks.
+    discrepancy : e of Property 4.
+    scale : beta of Property 4; ``scale * e`` is a distance of the kernel's space.
+    dropped : eigenvalues left out because they are zero or noise.
+    negative : weight of the negative spectrum, sum |lambda < 0| / sum |lambda|.
+
+    """
+
+    blocks: tuple[Block, ...]
+    discrepancy: Discrepancy
+    scale: float = 1.0
+    dropped: int = 0
+    negative: float = 0.0
+
+    @property
+    def n_components(self) -> int:
+        """m, over all blocks."""
+        return sum(len(block.weights) for block in self.blocks)
+
+    @property
+    def n_landmarks(self) -> int:
+        """l, over all blocks."""
+        return sum(block.weights.shape[1] for block in self.blocks)
+
+
+class Embedding(BaseEstimator, ABC):
+    """Base class of all embeddings, ours and yours.
+
+    A subclass turns landmarks into coefficients. Everything else (sampling, Algorithm 1, seeding,
+    Lloyd, prediction) follows from the four properties; ``apnc.testing.check_embedding`` verifies them.
+    Options of the embedding are arguments of ``__init__``, stored unchanged.
+    """
+
+    @abstractmethod
+    def coefficients(
+        self, landmarks: Any, kernel: Kernel, n_components: int, rng: np.random.Generator
+    ) -> Coefficients:
+        """Algorithms 3 and 4, reduce: R from the landmarks.
+
+        Parameters
+        ----------
+        landmarks : l distinct instances, in an order that depends on their content alone; supports
+            ``len`` (arrays: ``shape[0]``) and slicing.
+        kernel : ``kernel(A, B)`` is the float64 matrix of shape (len(A), len(B)).
+        n_components : m, the number of components asked for.
+        rng : the only source of randomness.
+
+        """
+
+
+@dataclass(frozen=True)
+class Portions:
+    """A row's parts in Algorithm 1: the instances, and the portions of Y computed so far."""
+
+    rows: Any
+    parts: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class EmbedBlock:
+    """Algorithm 1, lines 2 to 8: y_[b] = R(b) K_L(b),i for every row of a chunk."""
+
+    kernel: Kernel
+    block: Block
+    dtype: type
+
+    @cached_property
+    def _kernel_rows(self) -> KernelRows:
+        return self.kernel.against(self.block.landmarks, self.dtype)
+
+    @cached_property
+    def _weights(self) -> Array:
+        return np.asarray(self._kernel_rows.scale * self.block.weights, dtype=self.dtype).T
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        so_far: Portions = chunk.rows
+        portion = self._kernel_rows(so_far.rows) @ self._weights
+        return chunk.with_rows(Portions(so_far.rows, (*so_far.parts, portion)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "block": self.block, "dtype": self.dtype}
+
+
+@dataclass(frozen=True)
+class Join:
+    """Algorithm 1, lines 10 to 14: the portions of each row side by side; X is dropped here."""
+
+    dtype: type
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        parts = [part.astype(self.dtype, copy=False) for part in chunk.rows.parts]
+        return chunk.with_rows(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
+
+
+def _begin(chunk: Chunk) -> Chunk:
+    return chunk.with_rows(Portions(chunk.rows))
+
+
+def embed(
+    chunks: Chunks, kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
+) -> Chunks:
+    """Algorithm 1: embed every row, block after block.
+
+    ``dtype`` is the type of the products, ``out`` the type of Y.
+    """
+    embedded = chunks.map(_begin)
+    for block in coefficients.blocks:
+        embedded = embedded.map(EmbedBlock(kernel, block, dtype))
+    return embedded.map(Join(out))

@@ -1,0 +1,64 @@
+"""Eigen-decomposition of a landmark kernel, with its noise left out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from apnc.kernels import Kernel, compute_dtype
+
+Array = npt.NDArray[Any]
+
+#: Eigenvalues below this share of the largest are rounding of K, by the type of the rows.
+FLOOR: dict[type, float] = {np.float32: 1e-8, np.float64: 1e-12}
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The kept part of a symmetric matrix's spectrum, largest first.
+
+    Attributes
+    ----------
+    values : array of shape (r,), positive.
+    vectors : array of shape (l, r), columns.
+    dropped : l - r.
+    negative : sum |lambda < 0| / sum |lambda|, zero if only rounding made them negative.
+
+    """
+
+    values: Array
+    vectors: Array
+    dropped: int
+    negative: float
+
+    def leading(self, n: int) -> "Spectrum":
+        """The ``n`` largest."""
+        return Spectrum(self.values[:n], self.vectors[:, :n], self.dropped, self.negative)
+
+    @property
+    def inverse_root(self) -> Array:
+        """Lambda^(-1/2) V^T, shape (r, l)."""
+        return (self.vectors / np.sqrt(self.values)).T
+
+
+def landmark_kernel(landmarks: Any, kernel: Kernel) -> Array:
+    """K_LL, float64 and symmetric."""
+    K = kernel(landmarks, landmarks)
+    return (K + K.T) / 2
+
+
+def decompose(K: Array, landmarks: Any) -> Spectrum:
+    """Eigenvalues above the floor, with their vectors.
+
+    The floor is the larger of the rounding level and the most negative eigenvalue: an indefinite
+    kernel's positive eigenvalues of that size are noise too (docs/decisions/02-spectrum-floor.md).
+    """
+    values, vectors = linalg.eigh(K)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    rounding = FLOOR[compute_dtype(landmarks)] * max(values[0], 0.0)
+    kept = values > max(rounding, -values[-1], np.finfo(float).tiny)
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+    negative = -values[values < 0].sum() / np.abs(values).sum() if -values[-1] > rounding else 0.0
+    return Spectrum(values[kept], (vectors * signs)[:, kept], int((~kept).sum()), float(negative))

@@ -1,0 +1,1 @@
+"""Engines move chunks; they hold no algorithm."""

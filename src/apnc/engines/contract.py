@@ -1,0 +1,94 @@
+"""What an engine offers to the algorithms: chunks that can be mapped, reduced and kept."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+
+class RowRange(NamedTuple):
+    """The carry of an in-memory chunk: rows ``start`` up to ``stop`` of the source."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of the data.
+
+    Attributes
+    ----------
+    index : position among the chunks; partial results are combined in this order.
+    rows : the instances (array, CSR matrix, list of objects), or what a map made of them.
+    weights : array of shape (n_rows,), float64.
+    carry : opaque to the algorithms and kept by ``map``: row range, ids, columns to write back.
+    scratch : state that an engine may drop at any time; correctness never needs it.
+
+    """
+
+    index: int
+    rows: Any
+    weights: Array
+    carry: Any = None
+    scratch: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    def with_rows(self, rows: Any) -> "Chunk":
+        """This chunk with other rows; index, weights and carry stay."""
+        return replace(self, rows=rows, scratch={})
+
+
+class Chunks(Protocol):
+    """The engine contract. Functions given to it must be picklable."""
+
+    def map(self, fn: Callable[[Chunk], Chunk]) -> "Chunks":
+        """Algorithm 1: chunk to chunk; index and carry must be kept, weights may be replaced."""
+        ...
+
+    def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
+        """Algorithms 2 to 4: chunk to partial result; partials are combined in index order."""
+        ...
+
+    def cached(self) -> AbstractContextManager["Chunks"]:
+        """The chunks kept between passes; released at the end, also on failure."""
+        ...
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """The chunks in index order (only where the data is local)."""
+        ...
+
+
+@dataclass(frozen=True)
+class SingleChunk:
+    """The smallest engine: one chunk in memory, for samples that the driver holds."""
+
+    chunk: Chunk
+
+    @classmethod
+    def of(cls, rows: Any, weights: Array) -> "SingleChunk":
+        """All of ``rows`` as one chunk."""
+        return cls(Chunk(0, rows, np.asarray(weights, dtype=np.float64), RowRange(0, len(weights))))
+
+    def map(self, fn: Callable[[Chunk], Chunk]) -> "SingleChunk":
+        """Apply at once."""
+        return SingleChunk(fn(self.chunk))
+
+    def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
+        """One chunk needs no combining."""
+        return fn(self.chunk)
+
+    def cached(self) -> AbstractContextManager["SingleChunk"]:
+        """It is in memory already."""
+        from contextlib import nullcontext
+
+        return nullcontext(self)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Just the one."""
+        yield self.chunk

@@ -1,0 +1,387 @@
+"""The public estimators: they validate and store; ``pipeline`` computes."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from apnc import pipeline, validation
+from apnc.kernels import GivenRows, PrecomputedKernel, gamma_of
+from apnc.model import ClusterModel, EmbeddingModel
+from apnc.sampling import Sample, concatenate
+from apnc.sources import in_memory, n_rows
+
+Array = npt.NDArray[Any]
+
+
+class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What both estimators share: reading data, and fitting the embedding."""
+
+    _embedding_model: EmbeddingModel
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "chi2"
+        return tags
+
+    def _read(self, X: Any, reset: bool) -> Any:
+        """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
+        if validation.are_objects(self.kernel, X):
+            return validation.as_objects(X)
+        validation.refuse_text(self.kernel, X)
+        if self.kernel == "precomputed" and not reset:
+            kernel = self._embedding_model.kernel
+            assert isinstance(kernel, PrecomputedKernel)
+            name = type(self).__name__
+            return validation.as_new_given_rows(X, kernel.n_instances, self.n_landmarks_, name)
+        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=reset)
+        return (
+            validation.as_given_kernel(X)
+            if self.kernel == "precomputed"
+            else validation.as_vectors(X, self.kernel)
+        )
+
+    def _new_data(self, X: Any, sample_weight: Any = None) -> pipeline.Data:
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        weights = validation.check_weights(sample_weight, n_rows(rows))
+        return in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
+
+    def _fit_embedding(
+        self, rows: Any, weights: Array, n_clusters: int
+    ) -> tuple[pipeline.Data, pipeline.Drawn]:
+        settings = pipeline.EmbeddingSettings(
+            kernel=validation.check_kernel_choice(self),
+            embedding=validation.check_embedding_choice(self.embedding),
+            n_landmarks=validation.size_or_auto("n_landmarks", self.n_landmarks),
+            n_components=validation.size_or_auto("n_components", self.n_components),
+            seed=self._seed,
+            n_clusters=n_clusters,
+        )
+        data = in_memory(rows, weights, *settings.largest_sizes(n_rows(rows)), self.n_jobs)
+        model, drawn = pipeline.fit_embedding(data, settings)
+        self._store_embedding(model)
+        return data, drawn
+
+    def _store_embedding(self, model: EmbeddingModel) -> None:
+        blocks = model.coefficients.blocks
+        self._embedding_model = model
+        self.gamma_ = gamma_of(model.kernel)
+        self.n_landmarks_ = model.coefficients.n_landmarks
+        self.n_components_ = model.coefficients.n_components
+        self.residual_ = model.residual
+        if isinstance(model.kernel, PrecomputedKernel):
+            self.landmark_indices_ = np.concatenate([block.landmarks.numbers for block in blocks])
+        else:
+            self.landmarks_ = concatenate([block.landmarks for block in blocks])
+
+    @property
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+
+class KernelEmbedding(_KernelEstimator):
+    """Map instances to vectors whose distances are those of a kernel: an APNC embedding y = R K_L(x).
+
+    Use it in a pipeline in front of any estimator for vectors; ``KernelKMeans`` contains it.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "precomputed"} or \
+            callable, default="rbf"
+        A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
+        (len(A), len(B)) matrix.
+    gamma : float, "local" or None, default=None
+        None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
+        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the scale.
+    coef0 : float, default=1
+        Of polynomial and sigmoid.
+    degree : float, default=3
+        Of polynomial.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel function.
+    normalize_kernel : bool, default=False
+        Use k(x, y) / sqrt(k(x, x) k(y, y)).
+    embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
+    n_landmarks : int or "auto", default="auto"
+        l. "auto": the root of the number of distinct instances, between 300 and 2000.
+    n_components : int or "auto", default="auto"
+        m. "auto": 500. The Nystroem embeddings cap it at the kept rank.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads; None and -1 mean all cores.
+
+    Attributes
+    ----------
+    landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
+    n_landmarks_, n_components_ : l and m as used.
+    gamma_ : gamma as used, None where the kernel has none.
+    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        coef0: float = 1,
+        degree: float = 3,
+        kernel_params: dict[str, Any] | None = None,
+        normalize_kernel: bool = False,
+        embedding: Any = "nystroem",
+        n_landmarks: int | str = "auto",
+        n_components: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.embedding = embedding
+        self.n_landmarks = n_landmarks
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose landmarks and compute the coefficients.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, or list of objects with a kernel function.
+        y : ignored, present by convention.
+        sample_weight : array of shape (n,), default=None
+            Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
+
+        """
+        rows = self._read(X, reset=True)
+        self._fit_embedding(rows, validation.check_weights(sample_weight, n_rows(rows)), 0)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64."""
+        data = self._new_data(X)
+        return self._embedding_model.embed_array(data.chunks, data.dtype, data.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class KernelKMeans(ClusterMixin, _KernelEstimator):
+    """Kernel k-means by APNC embeddings.
+
+    The data is embedded once (y = R K_L(x)), then clustered by k-means in that space; the n x n kernel
+    matrix never exists. The result depends on the instances, their weights and ``random_state`` alone:
+    not on the order of rows, nor on threads.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "precomputed"} or \
+            callable, default="rbf"
+        A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
+        (len(A), len(B)) matrix. sigmoid is the paper's neural kernel tanh(gamma x.y + coef0).
+    gamma : float, "local" or None, default=None
+        None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
+        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the scale.
+    coef0 : float, default=1
+        Of polynomial and sigmoid.
+    degree : float, default=3
+        Of polynomial.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel function.
+    normalize_kernel : bool, default=False
+        Use k(x, y) / sqrt(k(x, x) k(y, y)).
+    embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
+    n_landmarks : int or "auto", default="auto"
+        l. "auto": the root of the number of distinct instances, between 300 and 2000, at least 4 k.
+    n_components : int or "auto", default="auto"
+        m. "auto": 500, at least k. The Nystroem embeddings cap it at the kept rank.
+    init : {"k-means++", "random", "random-partition"}, k instances, or n start labels, default="k-means++"
+    n_init : int or "auto", default="auto"
+        Starts tried on a sample, the best of which is run on all rows. "auto": 5 for k-means++ and
+        random, else 1.
+    max_iter : int, default=300
+    tol : float, default=1e-4
+        Converged when the summed squared shift of the centroids is at most tol times the mean variance of Y.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads; None and -1 mean all cores.
+    verbose : int, default=0
+        1 prints a line for each iteration.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,), int32.
+    cluster_centers_ : array of shape (k, n_components_), in embedding space.
+    inertia_ : weighted sum of squared distances to the nearest centroid, on the kernel's scale.
+    n_iter_ : iterations of the full run.
+    gamma_ : gamma as used, None where the kernel has none.
+    landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
+    n_landmarks_, n_components_ : l and m as used.
+    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding, above 0.3 the fit
+        advises more landmarks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from apnc import KernelKMeans
+    >>> X, y = make_circles(1000, factor=0.15, noise=0.05, random_state=0)
+    >>> km = KernelKMeans(2, gamma=2.0, random_state=0).fit(X)
+    >>> bool((km.predict(X) == km.labels_).all())
+    True
+
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        coef0: float = 1,
+        degree: float = 3,
+        kernel_params: dict[str, Any] | None = None,
+        normalize_kernel: bool = False,
+        embedding: Any = "nystroem",
+        n_landmarks: int | str = "auto",
+        n_components: int | str = "auto",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.embedding = embedding
+        self.n_landmarks = n_landmarks
+        self.n_components = n_components
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, or list of objects with a kernel function.
+        y : ignored, present by convention.
+        sample_weight : array of shape (n,), default=None
+            A row of weight 2 counts as two equal rows; rows of weight 0 do not exist for the fit, but are
+            labelled.
+
+        """
+        rows = self._read(X, reset=True)
+        weights = validation.check_weights(sample_weight, n_rows(rows))
+        settings = self._cluster_settings(rows, weights)
+        data, drawn = self._fit_embedding(rows, weights, settings.n_clusters)
+        fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, self._report)
+        self._model = fit.model
+        self.cluster_centers_ = fit.model.centroids
+        self.labels_ = fit.labels
+        self.inertia_ = fit.inertia
+        self.n_iter_ = fit.n_iter
+        return self
+
+    _model: ClusterModel
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Cluster X and return ``labels_``."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> Array:
+        """Cluster number of each row, int32."""
+        data = self._new_data(X)
+        return self._model.labels(data.chunks, data.dtype)
+
+    def transform(self, X: Any) -> Array:
+        """Distances to the centroids on the kernel's scale, shape (n, k), float64."""
+        data = self._new_data(X)
+        return self._model.distances(data.chunks, data.dtype)
+
+    def embed(self, X: Any) -> Array:
+        """Y, shape (n, n_components_), float32."""
+        data = self._new_data(X)
+        return self._embedding_model.embed_array(data.chunks, data.dtype)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the inertia of X."""
+        data = self._new_data(X, sample_weight)
+        return -self._model.inertia(data.chunks, data.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def _cluster_settings(self, rows: Any, weights: Array) -> pipeline.ClusterSettings:
+        k = validation.positive_integer("n_clusters", self.n_clusters)
+        n = int((weights > 0).sum())
+        if k > n:
+            raise ValueError(f"n_clusters={k} needs at least {k} rows, got n_samples={n}.")
+        init = self._start(k, len(weights), weights)
+        return pipeline.ClusterSettings(
+            n_clusters=k,
+            init=init,
+            n_init=self._n_restarts(init),
+            max_iter=validation.positive_integer("max_iter", self.max_iter),
+            tol=validation.non_negative("tol", self.tol),
+            seed=self._seed,
+        )
+
+    def _start(self, k: int, n: int, weights: Array) -> Any:
+        """``init`` as a name, start labels, or a sample of k instances."""
+        if isinstance(self.init, str):
+            return validation.known_name("init", self.init, validation.INITS)
+        given = self.init
+        if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iu":
+            return validation.check_start_labels(given, n, k)
+        if self.kernel == "precomputed":
+            instances: Any = GivenRows(np.asarray(given))
+        else:
+            instances = self._read(given, reset=False)
+        if n_rows(instances) != k:
+            raise ValueError(f"init has {n_rows(instances)} instances, expected n_clusters={k}.")
+        return Sample(instances, np.ones(k))
+
+    def _n_restarts(self, init: Any) -> int:
+        several = init in ("k-means++", "random") if isinstance(init, str) else False
+        n_init = validation.size_or_auto("n_init", self.n_init)
+        if n_init == "auto":
+            return 5 if several else 1
+        if int(n_init) > 1 and not several:
+            raise ValueError(
+                f"n_init={n_init} has no effect with this init, which is a single start; use n_init=1."
+            )
+        return int(n_init)
+
+    def _report(self, n_iter: int, shift: float, inertia: float) -> None:
+        if self.verbose:
+            print(f"iteration {n_iter}: shift {shift:.3g}, inertia {inertia:.6g}")

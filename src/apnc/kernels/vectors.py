@@ -1,0 +1,237 @@
+"""Kernels on vectors, dense or sparse, under scikit-learn's names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from apnc.kernels.family import Kernel, KernelRows
+
+Array = npt.NDArray[Any]
+
+KERNELS = ("linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2")
+#: Kernels with a length scale: ``gamma=None`` tunes it from the data.
+SCALED = ("rbf", "laplacian", "chi2")
+#: Kernels of the inner product with ``gamma`` as a slope: ``gamma=None`` is 1 / n_features.
+SLOPED = ("polynomial", "sigmoid")
+
+
+@dataclass(frozen=True)
+class VectorKernel(Kernel):
+    """One of ``KERNELS``.
+
+    Attributes
+    ----------
+    name : one of ``KERNELS``.
+    gamma : length scale or slope; None where the kernel has none.
+    coef0, degree : of ``polynomial`` and ``sigmoid``, as in scikit-learn.
+
+    """
+
+    name: str
+    gamma: float | None = None
+    coef0: float = 1.0
+    degree: float = 3.0
+
+    def against(self, landmarks: Any, dtype: type) -> KernelRows:
+        """Prepare K(., landmarks), computed in ``dtype``."""
+        prepare: Callable[[Any, type], KernelRows] = getattr(self, f"_{self.name}")
+        return prepare(landmarks, dtype)
+
+    def diagonal(self, rows: Any) -> Array:
+        """k(x, x) of each row, float64."""
+        if self.name in SCALED:
+            return np.ones(rows.shape[0])
+        squares = _squared_norms(rows)
+        if self.name == "linear":
+            return squares
+        if self.name == "cosine":
+            return (squares > 0).astype(np.float64)
+        products = self._slope * squares + self.coef0
+        return products**self.degree if self.name == "polynomial" else np.tanh(products)
+
+    @property
+    def _slope(self) -> float:
+        if self.gamma is None:
+            raise ValueError(f"kernel={self.name!r} needs a value for gamma.")
+        return self.gamma
+
+    def _linear(self, landmarks: Any, dtype: type) -> KernelRows:
+        return KernelRows(_products(landmarks, dtype))
+
+    def _cosine(self, landmarks: Any, dtype: type) -> KernelRows:
+        products = _products(landmarks, dtype)
+        columns: Array = _inverse_norms(landmarks).astype(dtype)
+
+        def cosine(X: Any) -> Array:
+            K = products(X)
+            K *= _inverse_norms(X).astype(dtype)[:, None]
+            K *= columns
+            return K
+
+        return KernelRows(cosine)
+
+    def _polynomial(self, landmarks: Any, dtype: type) -> KernelRows:
+        largest = float(np.abs(self.diagonal(landmarks)).max(initial=0.0))
+        scale = largest if np.isfinite(largest) and largest > 0 else 1.0
+        root = scale ** (-1.0 / self.degree) if self.degree else 1.0
+        products = _products(landmarks, dtype)
+        slope, offset = self._slope * root, self.coef0 * root
+
+        def polynomial(X: Any) -> Array:
+            K = products(X)
+            K *= slope
+            K += offset
+            return _power(K, self.degree)
+
+        return KernelRows(polynomial, scale)
+
+    def _sigmoid(self, landmarks: Any, dtype: type) -> KernelRows:
+        products = _products(landmarks, dtype)
+
+        def sigmoid(X: Any) -> Array:
+            K = products(X)
+            K *= self._slope
+            K += self.coef0
+            return np.tanh(K, out=K)
+
+        return KernelRows(sigmoid)
+
+    def _rbf(self, landmarks: Any, dtype: type) -> KernelRows:
+        squared = _squared_distances(landmarks, dtype, self._slope)
+
+        def rbf(X: Any) -> Array:
+            K = squared(X)
+            return np.exp(K, out=K)
+
+        return KernelRows(rbf)
+
+    def _laplacian(self, landmarks: Any, dtype: type) -> KernelRows:
+        from sklearn.metrics.pairwise import manhattan_distances
+
+        def laplacian(X: Any) -> Array:
+            K = manhattan_distances(X, landmarks).astype(dtype, copy=False)
+            K *= -self._slope
+            return np.exp(K, out=K)
+
+        return KernelRows(laplacian)
+
+    def _chi2(self, landmarks: Any, dtype: type) -> KernelRows:
+        from sklearn.metrics.pairwise import additive_chi2_kernel
+
+        dense = _dense(landmarks, dtype)
+
+        def chi2(X: Any) -> Array:
+            K = additive_chi2_kernel(_dense(X, dtype), dense)
+            K *= self._slope
+            return np.exp(K, out=K)
+
+        return KernelRows(chi2)
+
+
+def _dense(rows: Any, dtype: type) -> Array:
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    return np.ascontiguousarray(rows, dtype=dtype)
+
+
+def _squared_norms(rows: Any) -> Array:
+    if sparse.issparse(rows):
+        squares = rows.astype(np.float64).multiply(rows.astype(np.float64))
+        return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    wide = np.asarray(rows, dtype=np.float64)
+    return np.einsum("ij,ij->i", wide, wide)
+
+
+def _inverse_norms(rows: Any) -> Array:
+    norms = np.sqrt(_squared_norms(rows))
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
+    """X -> X @ landmarks.T; sparse rows are never densified when the landmarks are sparse too."""
+    if sparse.issparse(landmarks):
+        return _sparse_products(landmarks, dtype)
+    columns: Array = np.ascontiguousarray(landmarks, dtype=dtype).T
+    return lambda X: _dense(X, dtype) @ columns
+
+
+def _sparse_products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
+    by_column = landmarks.tocsc().astype(dtype)
+    transposed = by_column.T
+
+    def products(X: Any) -> Array:
+        if not sparse.issparse(X):
+            return np.asarray(np.ascontiguousarray(X, dtype=dtype) @ transposed)
+        from apnc.loops import sparse_products
+
+        out = np.empty((X.shape[0], landmarks.shape[0]), dtype=dtype)
+        sparse_products(
+            X.data.astype(dtype),
+            X.indices,
+            X.indptr,
+            by_column.data,
+            by_column.indices,
+            by_column.indptr,
+            out,
+        )
+        return out
+
+    return products
+
+
+def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Callable[[Any], Array]:
+    """X -> -gamma |x - landmark|^2, never positive.
+
+    Dense rows are shifted by the landmarks' mean first: distances do not change, and the
+    cancellation in |x|^2 - 2 x.l + |l|^2 is milder near the origin. Sparse rows keep their zeros
+    and are computed in float64 instead.
+    """
+    if sparse.issparse(landmarks):
+        products = _products(landmarks, np.float64)
+        columns = gamma * _squared_norms(landmarks)
+
+        def from_sparse(X: Any) -> Array:
+            K = products(X)
+            K *= 2 * gamma
+            K -= gamma * _squared_norms(X)[:, None]
+            K -= columns
+            return np.minimum(K, 0, out=K).astype(dtype, copy=False)
+
+        return from_sparse
+
+    wide = np.asarray(landmarks, dtype=np.float64)
+    center = wide.mean(axis=0)
+    shifted: Array = np.ascontiguousarray(landmarks - center, dtype=dtype)
+    columns_t = (2 * gamma * shifted).T
+    column_squares = (gamma * np.einsum("ij,ij->i", shifted, shifted)).astype(dtype)
+
+    def from_dense(X: Any) -> Array:
+        dense = X.toarray() if sparse.issparse(X) else X
+        near = np.subtract(dense, center, dtype=np.result_type(dense.dtype, dtype)).astype(
+            dtype, order="C", copy=False
+        )
+        K = near @ columns_t
+        K -= (gamma * np.einsum("ij,ij->i", near, near))[:, None]
+        K -= column_squares
+        return np.minimum(K, 0, out=K)
+
+    return from_dense
+
+
+def _power(K: Array, degree: float) -> Array:
+    """``K ** degree`` in place; whole degrees by repeated squaring."""
+    if degree != int(degree) or degree < 1:
+        return np.power(K, degree, out=K)
+    exponent, base = int(degree), K
+    result: Array | None = None
+    while exponent:
+        if exponent & 1:
+            result = base.copy() if result is None else np.multiply(result, base, out=result)
+        exponent >>= 1
+        if exponent:
+            base = np.multiply(base, base, out=base)
+    assert result is not None
+    return result

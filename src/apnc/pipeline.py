@@ -1,0 +1,307 @@
+"""The flow: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
+
+import hashlib
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from apnc.clustering.lloyd import OnIteration, assign_all, lloyd
+from apnc.clustering.seeding import centroids_of_partition, seed_centroids
+from apnc.discrepancy import Euclidean
+from apnc.embeddings import Coefficients, Embedding, NystroemEmbedding
+from apnc.embeddings.family import embed
+from apnc.engines.contract import Array, Chunk, Chunks, SingleChunk
+from apnc.kernels import Kernel, KernelChoice, PrecomputedKernel
+from apnc.model import ClusterModel, EmbeddingModel
+from apnc.sampling import (
+    Census,
+    Hash,
+    OpaqueObjectError,
+    Sample,
+    content_hash,
+    draw,
+    keys_of,
+    row_number_hash,
+)
+
+BANDWIDTH_SAMPLE = 1000
+#: A residual above this draws advice to raise n_landmarks.
+HIGH_RESIDUAL = 0.3
+
+
+def auto_landmarks(n_distinct: float, n_clusters: int) -> int:
+    """``n_landmarks="auto"``: the root of the number of distinct instances, in [300, 2000], at least 4 k."""
+    return int(min(n_distinct, max(300, 4 * n_clusters, min(2000, np.ceil(np.sqrt(n_distinct))))))
+
+
+def auto_components(n_clusters: int) -> int:
+    """``n_components="auto"``: 500, at least k. The Nystroem embeddings cap it at the kept rank."""
+    return max(500, n_clusters)
+
+
+def seeding_size(n_clusters: int) -> int:
+    """Instances in the seeding sample."""
+    return max(2048, 32 * n_clusters)
+
+
+def derive(seed: int, purpose: str) -> int:
+    """An independent 64-bit seed for one step."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest())
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """What the user asked of the embedding; sizes may be ``"auto"``."""
+
+    kernel: KernelChoice
+    embedding: Embedding
+    n_landmarks: int | str
+    n_components: int | str
+    seed: int
+    n_clusters: int = 0
+
+    def largest_sizes(self, n_rows: int) -> tuple[int, int]:
+        """Upper bounds of l and m for data of ``n_rows``."""
+        most = (
+            auto_landmarks(n_rows, self.n_clusters) if self.n_landmarks == "auto" else int(self.n_landmarks)
+        )
+        m = auto_components(self.n_clusters) if self.n_components == "auto" else int(self.n_components)
+        return min(most, n_rows), m
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """What the user asked of the clustering; ``init`` is a name, start labels, or k instances."""
+
+    n_clusters: int
+    init: Any
+    n_init: int
+    max_iter: int
+    tol: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Data:
+    """Chunks of a source with what is known of it.
+
+    Attributes
+    ----------
+    chunks : the engine's view of the rows.
+    dtype : compute type, which follows the rows' own type.
+    n_columns : features (or columns of a given kernel matrix); 0 for objects.
+    by_number : rows have no content to sample by, only their number.
+
+    """
+
+    chunks: Chunks
+    dtype: type
+    n_columns: int
+    by_number: bool = False
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The samples of one fit and the hash they were drawn by."""
+
+    census: Census
+    samples: dict[str, Sample]
+    hashes: Hash
+
+
+def fit_embedding(data: Data, settings: EmbeddingSettings) -> tuple[EmbeddingModel, Drawn]:
+    """Algorithms 3 and 4: landmarks, kernel and coefficients of the data."""
+    drawn = draw_samples(data, settings)
+    landmarks = choose_landmarks(drawn, settings)
+    tuning = drawn.samples.get("bandwidth", landmarks)
+    kernel = settings.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
+    if isinstance(kernel, PrecomputedKernel):
+        kernel = replace(kernel, landmark_numbers=tuple(landmarks.rows.numbers.tolist()))
+    m = settings.n_components
+    rng = np.random.default_rng(derive(settings.seed, "coefficients"))
+    coefficients = settings.embedding.coefficients(
+        landmarks.rows, kernel, auto_components(settings.n_clusters) if m == "auto" else int(m), rng
+    )
+    warn_if_indefinite(coefficients)
+    residual = measure_residual(drawn.samples["seeding"], kernel, coefficients, landmarks, data.dtype)
+    return EmbeddingModel(kernel, _remember(coefficients, kernel), residual), drawn
+
+
+def draw_samples(data: Data, settings: EmbeddingSettings) -> Drawn:
+    """All samples of a fit; objects without canonical bytes are sampled by row number."""
+    k = settings.n_clusters
+    asked = settings.n_landmarks
+    sizes = {
+        "landmarks": max(2000, 4 * k) if asked == "auto" else int(asked),
+        "seeding": seeding_size(k),
+    }
+    if settings.kernel.self_tuned:
+        sizes["bandwidth"] = BANDWIDTH_SAMPLE
+    samples = {name: (derive(settings.seed, name), size) for name, size in sizes.items()}
+    if not data.by_number:
+        try:
+            return Drawn(*draw(data.chunks, content_hash, samples), content_hash)
+        except OpaqueObjectError:
+            pass
+    return Drawn(*draw(data.chunks, row_number_hash, samples), row_number_hash)
+
+
+def choose_landmarks(drawn: Drawn, settings: EmbeddingSettings) -> Sample:
+    """L: the l distinct instances of smallest key."""
+    sample = drawn.samples["landmarks"]
+    if settings.n_landmarks == "auto":
+        n_distinct = drawn.census.sketches["landmarks"].n_distinct
+        return sample.first(auto_landmarks(n_distinct, settings.n_clusters))
+    if int(settings.n_landmarks) > len(sample):
+        warnings.warn(
+            f"n_landmarks={settings.n_landmarks} is more than the {len(sample)} distinct instances; "
+            f"all {len(sample)} are used.",
+            stacklevel=5,
+        )
+    return sample
+
+
+def warn_if_indefinite(coefficients: Coefficients) -> None:
+    """Say once how much of an indefinite kernel's spectrum was left out."""
+    if coefficients.negative > 0:
+        warnings.warn(
+            f"The kernel is indefinite: {100 * coefficients.negative:.2g} % of its spectrum on the landmarks "
+            f"is negative. Dropped rank: {coefficients.dropped} of {coefficients.n_landmarks} eigenvalues, those no "
+            "larger than the most negative one.",
+            stacklevel=5,
+        )
+
+
+def measure_residual(
+    sample: Sample, kernel: Kernel, coefficients: Coefficients, landmarks: Sample, dtype: type
+) -> float:
+    """Weighted mean of 1 - |y|^2 / k(x, x), |y| by the Nystroem norm."""
+    if not isinstance(coefficients.discrepancy, Euclidean):
+        rng = np.random.default_rng(0)
+        coefficients = NystroemEmbedding().coefficients(landmarks.rows, kernel, len(landmarks), rng)
+    Y = embed_sample(sample, kernel, coefficients, dtype, np.float64)
+    own = kernel.diagonal(sample.rows)
+    known = own > 0
+    if not known.any():
+        return 0.0
+    share = np.einsum("ij,ij->i", Y[known], Y[known]) / own[known]
+    return float(np.average(1.0 - share, weights=sample.weights[known]))
+
+
+def embed_sample(
+    sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
+) -> Array:
+    """Y of a sample that the driver holds."""
+    embedded: Chunks = embed(SingleChunk.of(sample.rows, sample.weights), kernel, coefficients, dtype, out)
+    return next(iter(embedded)).rows
+
+
+def _remember(coefficients: Coefficients, kernel: Kernel) -> Coefficients:
+    blocks = tuple(
+        replace(block, landmarks=kernel.remember(block.landmarks)) for block in coefficients.blocks
+    )
+    return replace(coefficients, blocks=blocks)
+
+
+@dataclass(frozen=True)
+class ClusterFit:
+    """Result of a fit: the model and what it did to the data."""
+
+    model: ClusterModel
+    labels: Array
+    inertia: float
+    n_iter: int
+
+
+def fit_clusters(
+    data: Data,
+    embedding: EmbeddingModel,
+    drawn: Drawn,
+    settings: ClusterSettings,
+    on_iteration: OnIteration | None = None,
+) -> ClusterFit:
+    """Algorithms 1 and 2: embed everything once, then Lloyd's iterations on Y."""
+    coefficients = embedding.coefficients
+    start = start_centroids(data, embedding, drawn, settings)
+    with embedding.embed(data.chunks, data.dtype).cached() as Y:
+        found = lloyd(Y, start, coefficients.discrepancy, settings.max_iter, settings.tol, on_iteration)
+        last = assign_all(Y, found.centroids, coefficients.discrepancy)
+    if not found.converged:
+        warnings.warn(
+            f"Not converged after max_iter={settings.max_iter} iterations. Raise max_iter, or tol.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    n_filled = int((last.sums.counts > 0).sum())
+    if n_filled < settings.n_clusters:
+        warnings.warn(
+            f"Only {n_filled} of n_clusters={settings.n_clusters} clusters hold rows: the data has that few "
+            "distinct embedded rows, or max_iter was too small to fill them.",
+            stacklevel=4,
+        )
+    inertia = last.sums.inertia * coefficients.scale**2
+    return ClusterFit(ClusterModel(embedding, found.centroids), last.labels, inertia, found.n_iter)
+
+
+def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, settings: ClusterSettings) -> Array:
+    """The first centroids by any of the ways of ``init``."""
+    init, k = settings.init, settings.n_clusters
+    coefficients = embedding.coefficients
+    if isinstance(init, Sample):
+        return embed_sample(init, embedding.kernel, coefficients, data.dtype).astype(np.float64)
+    if isinstance(init, str) and init != "random-partition":
+        sample = drawn.samples["seeding"]
+        Y = embed_sample(sample, embedding.kernel, coefficients, data.dtype)
+        return seed_centroids(
+            Y,
+            sample.weights,
+            k,
+            coefficients.discrepancy,
+            init,
+            settings.n_init,
+            derive(settings.seed, "seeds"),
+        )
+    label = (
+        PartitionByKey(drawn.hashes, derive(settings.seed, "partition"), k)
+        if isinstance(init, str)
+        else Given(init)
+    )
+    return centroids_of_partition(data.chunks.map(EmbedAndLabel(embedding, data.dtype, label)), k)
+
+
+@dataclass(frozen=True)
+class PartitionByKey:
+    """Start labels that depend on content alone: key modulo k."""
+
+    hashes: Hash
+    seed: int
+    n_clusters: int
+
+    def __call__(self, chunk: Chunk) -> Array:
+        return (keys_of(self.hashes(chunk), self.seed) % np.uint64(self.n_clusters)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Start labels given by the user, in row order."""
+
+    labels: Array
+
+    def __call__(self, chunk: Chunk) -> Array:
+        return self.labels[chunk.carry.start : chunk.carry.stop]
+
+
+@dataclass(frozen=True)
+class EmbedAndLabel:
+    """Map: a chunk's rows to (Y, start labels)."""
+
+    embedding: EmbeddingModel
+    dtype: type
+    label: PartitionByKey | Given
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        embedded = next(iter(self.embedding.embed(SingleChunk(chunk), self.dtype)))
+        return chunk.with_rows((embedded.rows, self.label(chunk)))

@@ -1,0 +1,248 @@
+"""Exact-size sampling that ignores order, chunking and repetition.
+
+An instance's key depends on its content and a seed alone; a sample is the distinct instances with
+the smallest keys. See docs/decisions/03-sampling-by-content.md.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from apnc.engines.contract import Chunk, Chunks
+
+Array = npt.NDArray[Any]
+Hash = Callable[[Chunk], Array]
+
+
+class OpaqueObjectError(TypeError):
+    """An object without canonical bytes; it can only be told apart by its row number."""
+
+
+def content_hash(chunk: Chunk) -> Array:
+    """A 64-bit hash of each row's content.
+
+    Equal rows get equal hashes: dense as CSR, float32 as float64 of the same value, any order of
+    dictionary keys.
+    """
+    from apnc.loops import hash_dense, hash_sparse
+
+    rows = chunk.rows
+    if sparse.issparse(rows):
+        bits = rows.data.astype(np.float64).view(np.uint64)
+        return hash_sparse(bits, rows.indices, rows.indptr)
+    if isinstance(rows, np.ndarray):
+        return hash_dense(np.array(rows, dtype=np.float64, order="C").view(np.uint64))
+    return np.array([_object_hash(item) for item in rows], dtype=np.uint64)
+
+
+def row_number_hash(chunk: Chunk) -> Array:
+    """Row numbers, for rows that have no content to hash (a given kernel matrix, opaque objects)."""
+    return np.arange(chunk.carry.start, chunk.carry.stop, dtype=np.uint64)
+
+
+def keys_of(hashes: Array, seed: int) -> Array:
+    """Sampling keys of content hashes under ``seed``: uniform over 64 bits."""
+    from apnc.loops import mix_keys
+
+    return mix_keys(np.ascontiguousarray(hashes), np.uint64(seed))
+
+
+def _object_hash(item: Any) -> int:
+    if isinstance(item, str):
+        text = item
+    else:
+        try:
+            text = json.dumps(item, sort_keys=True, separators=(",", ":"), default=_plain)
+        except (TypeError, ValueError) as error:
+            raise OpaqueObjectError(type(item).__name__) from error
+    mark = b"s" if isinstance(item, str) else b"j"
+    return int.from_bytes(
+        hashlib.blake2b(mark + text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    raise TypeError(f"no canonical form for {type(value).__name__}")
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The ``size`` smallest distinct keys and the weight of each; keys ascend."""
+
+    keys: Array
+    weights: Array
+    size: int
+
+    def __add__(self, other: "Sketch") -> "Sketch":
+        keys, weights = other.keys, other.weights
+        if len(self.keys) == self.size:
+            within = np.searchsorted(keys, self.keys[-1], side="right")
+            keys, weights = keys[:within], weights[:within]
+        if not len(keys):
+            return self
+        return smallest(np.concatenate([self.keys, keys]), np.concatenate([self.weights, weights]), self.size)
+
+    @property
+    def n_distinct(self) -> float:
+        """Number of distinct instances: exact below ``size``, else the estimate (s - 1) / h_s."""
+        if len(self.keys) < self.size or self.size < 2:
+            return float(len(self.keys))
+        return max(float(self.size), (self.size - 1) / ((float(self.keys[-1]) + 1.0) / 2.0**64))
+
+
+def smallest(keys: Array, weights: Array, size: int) -> Sketch:
+    """Sketch of some keys; weights of equal keys are added up."""
+    if len(keys) > 4 * size:
+        near = keys <= np.partition(keys, 2 * size)[2 * size]
+        if len(np.unique(keys[near])) >= size:
+            keys, weights = keys[near], weights[near]
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    if len(keys):
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        keys, weights = keys[starts], np.add.reduceat(weights, starts)
+    return Sketch(keys[:size], weights[:size], size)
+
+
+@dataclass(frozen=True)
+class Census:
+    """What one pass over the data counts: rows, weight, and a sketch for each purpose."""
+
+    n_rows: int
+    n_positive: int
+    total_weight: float
+    sketches: dict[str, Sketch]
+
+    def __add__(self, other: "Census") -> "Census":
+        return Census(
+            self.n_rows + other.n_rows,
+            self.n_positive + other.n_positive,
+            self.total_weight + other.total_weight,
+            {name: sketch + other.sketches[name] for name, sketch in self.sketches.items()},
+        )
+
+
+@dataclass(frozen=True)
+class TakeCensus:
+    """Algorithms 3 and 4, map: keys of a chunk's rows, for several samples at once.
+
+    Attributes
+    ----------
+    hashes : content of each row as 64 bits.
+    samples : purpose -> (seed, size). Rows of weight zero do not exist.
+
+    """
+
+    hashes: Hash
+    samples: Mapping[str, tuple[int, int]]
+
+    def __call__(self, chunk: Chunk) -> Census:
+        exists = chunk.weights > 0
+        hashes, weights = self.hashes(chunk)[exists], chunk.weights[exists]
+        sketches = {
+            name: smallest(keys_of(hashes, seed), weights, size)
+            for name, (seed, size) in self.samples.items()
+        }
+        return Census(len(exists), int(exists.sum()), float(weights.sum()), sketches)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distinct instances in key order.
+
+    Attributes
+    ----------
+    rows : the instances, in the container of the source.
+    weights : array of shape (n,), the total weight of each instance in the data.
+
+    """
+
+    rows: Any
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def first(self, size: int) -> "Sample":
+        """The ``size`` instances of smallest key."""
+        return Sample(self.rows[:size], self.weights[:size])
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Algorithms 3 and 4, emit: the rows of a chunk whose key was chosen, once each."""
+
+    hashes: Hash
+    chosen: Mapping[str, tuple[int, Array]]
+
+    def __call__(self, chunk: Chunk) -> dict[str, tuple[Array, Any]]:
+        hashes = self.hashes(chunk)
+        found = {}
+        for name, (seed, wanted) in self.chosen.items():
+            keys = keys_of(hashes, seed)
+            positions = np.flatnonzero(keys <= wanted[-1])
+            positions = positions[np.isin(keys[positions], wanted)]
+            once, first = np.unique(keys[positions], return_index=True)
+            found[name] = (once, take(chunk.rows, positions[first]))
+        return found
+
+
+def merge_gathered(
+    one: dict[str, tuple[Array, Any]], two: dict[str, tuple[Array, Any]]
+) -> dict[str, tuple[Array, Any]]:
+    """Rows found in two parts of the data, each key once."""
+    merged = {}
+    for name, (keys, rows) in one.items():
+        more_keys, more_rows = two[name]
+        new = ~np.isin(more_keys, keys)
+        if new.any():
+            keys = np.concatenate([keys, more_keys[new]])
+            rows = concatenate([rows, take(more_rows, np.flatnonzero(new))])
+        merged[name] = (keys, rows)
+    return merged
+
+
+def draw(
+    chunks: Chunks, hashes: Hash, samples: Mapping[str, tuple[int, int]]
+) -> tuple[Census, dict[str, Sample]]:
+    """Algorithms 3 and 4, lines 1 to 6: count the data and draw every sample.
+
+    Two passes: keys first, then only the chosen rows.
+    """
+    census = chunks.reduce(TakeCensus(hashes, samples), Census.__add__)
+    chosen = {name: (seed, census.sketches[name].keys) for name, (seed, _) in samples.items()}
+    gathered = chunks.reduce(Gather(hashes, chosen), merge_gathered)
+    return census, {
+        name: Sample(take(rows, np.argsort(keys)), census.sketches[name].weights)
+        for name, (keys, rows) in gathered.items()
+    }
+
+
+def take(rows: Any, positions: Array) -> Any:
+    """Rows at ``positions``, in the same container."""
+    return [rows[i] for i in positions.tolist()] if isinstance(rows, list) else rows[positions]
+
+
+def concatenate(parts: list[Any]) -> Any:
+    """Several containers of rows as one."""
+    if isinstance(parts[0], list):
+        return [item for part in parts for item in part]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return type(parts[0])(*(concatenate(list(fields)) for fields in zip(*map(_fields, parts), strict=True)))
+
+
+def _fields(part: Any) -> tuple[Any, ...]:
+    return tuple(vars(part).values())

@@ -1,0 +1,57 @@
+"""From what a user passes to chunks on the engine that fits it."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from apnc.engines.contract import Chunks
+from apnc.engines.local import LocalChunks, n_threads, split
+from apnc.kernels import GivenRows, compute_dtype
+from apnc.pipeline import Data
+
+Array = npt.NDArray[Any]
+
+#: Memory of one chunk while it is embedded; a few of them fit a core's share of the cache.
+CHUNK_BYTES = 1 << 24
+#: Small data is still cut into some chunks, so that every core has work.
+MIN_CHUNKS, MIN_ROWS = 16, 256
+
+
+def rows_per_chunk(n_rows: int, row_bytes: int) -> int:
+    """Rows in a chunk: a function of the data and the kernel's memory cost, never of the threads."""
+    return max(1, min(CHUNK_BYTES // max(1, row_bytes), max(MIN_ROWS, -(-n_rows // MIN_CHUNKS))))
+
+
+def row_bytes(rows: Any, n_landmarks: int, n_components: int) -> int:
+    """Memory that one row needs while it is embedded: itself, its kernel row and its embedding."""
+    held = rows.nnz // max(1, rows.shape[0]) if sparse.issparse(rows) else n_columns(rows)
+    return (held + n_landmarks + n_components) * np.dtype(compute_dtype(rows)).itemsize
+
+
+def in_memory(rows: Any, weights: Array, n_landmarks: int, n_components: int, n_jobs: int | None) -> Data:
+    """Rows in memory (array, CSR, list of objects, rows of a given kernel) on the local engine."""
+    n = n_rows(rows)
+    ranges = split(n, rows_per_chunk(n, row_bytes(rows, n_landmarks, n_components)))
+    chunks: Chunks = LocalChunks.of(rows, weights, ranges, n_threads(n_jobs))
+    return Data(chunks, compute_dtype(rows), n_columns(rows), by_number=isinstance(rows, GivenRows))
+
+
+def n_rows(rows: Any) -> int:
+    """Number of instances."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def n_columns(rows: Any) -> int:
+    """Features, or columns of a given kernel; 0 for objects."""
+    matrix = rows.matrix if isinstance(rows, GivenRows) else rows
+    return int(matrix.shape[1]) if hasattr(matrix, "shape") else 0
+
+
+def as_csr(matrix: Any) -> Any:
+    """A CSR matrix without duplicate entries; the user's own is not touched."""
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix

@@ -1,0 +1,197 @@
+"""Checks of what users pass, with messages that say what was found and what to do."""
+
+import difflib
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+
+from apnc.embeddings import EMBEDDINGS, Embedding
+from apnc.kernels import KERNELS, GivenRows, KernelChoice
+from apnc.kernels.vectors import SCALED, SLOPED
+from apnc.sources import as_csr, n_rows
+
+Array = npt.NDArray[Any]
+INITS = ("k-means++", "random", "random-partition")
+
+
+def known_name(parameter: str, value: str, known: Iterable[str]) -> str:
+    """``value`` if it is known, else an error that names the nearest."""
+    known = list(known)
+    if value in known:
+        return value
+    nearest = difflib.get_close_matches(value, known, n=1, cutoff=0.3)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    raise ValueError(f"{parameter}={value!r} is unknown.{hint} Known: {', '.join(known)}.")
+
+
+def positive_integer(parameter: str, value: Any) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
+        return int(value)
+    raise ValueError(f"{parameter}={value!r} must be a positive integer.")
+
+
+def size_or_auto(parameter: str, value: Any) -> int | str:
+    """A positive integer or ``"auto"``."""
+    if isinstance(value, str):
+        return known_name(parameter, value, ["auto"])
+    return positive_integer(parameter, value)
+
+
+def non_negative(parameter: str, value: Any) -> float:
+    """A finite number of at least 0."""
+    if isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf:
+        return float(value)
+    raise ValueError(f"{parameter}={value!r} must be a number >= 0.")
+
+
+def check_embedding_choice(value: Any) -> Embedding:
+    """An embedding by name or as an object."""
+    if isinstance(value, Embedding):
+        return value
+    if isinstance(value, str):
+        return EMBEDDINGS[known_name("embedding", value, EMBEDDINGS)]()
+    hint = " Pass an instance, not the class." if isinstance(value, type) else ""
+    raise ValueError(
+        f"embedding={value!r} must be one of {', '.join(EMBEDDINGS)}, or an object of a subclass of "
+        f"apnc.Embedding.{hint}"
+    )
+
+
+def check_kernel_choice(estimator: Any) -> KernelChoice:
+    """The kernel parameters of an estimator; a parameter that would be ignored is refused."""
+    kernel, gamma, params = estimator.kernel, estimator.gamma, estimator.kernel_params
+    if not callable(kernel):
+        if not isinstance(kernel, str):
+            raise ValueError(f"kernel={kernel!r} must be a name or a function f(A, B).")
+        known_name("kernel", kernel, (*KERNELS, "precomputed"))
+        if params:
+            raise ValueError(f"kernel_params go with a function as the kernel, not with kernel={kernel!r}.")
+    if kernel == "precomputed" and estimator.normalize_kernel:
+        raise ValueError(
+            "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
+            "is unknown. Normalise the matrix before: K / sqrt(outer(diag(K), diag(K)))."
+        )
+    _check_gamma(kernel, gamma)
+    return KernelChoice(
+        kernel, gamma, estimator.coef0, estimator.degree, params, bool(estimator.normalize_kernel)
+    )
+
+
+def _check_gamma(kernel: Any, gamma: Any) -> None:
+    if gamma is None:
+        return
+    if kernel not in SCALED + SLOPED:
+        name = repr(kernel) if isinstance(kernel, str) else "a function"
+        raise ValueError(f"gamma={gamma!r} has no effect with kernel={name}; leave it at None.")
+    if isinstance(gamma, str):
+        known_name("gamma", gamma, ["local"])
+        if kernel not in SCALED:
+            raise ValueError(f"gamma='local' is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
+    elif not (isinstance(gamma, Real) and 0 < float(gamma) < np.inf):
+        raise ValueError(f"gamma={gamma!r} must be a positive number, None or 'local'.")
+
+
+def check_weights(sample_weight: Any, n: int) -> Array:
+    """Weights as float64 of shape (n,); None means one each."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, expected ({n},): one weight for each row."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        bad = int((~np.isfinite(weights) | (weights < 0)).sum())
+        raise ValueError(
+            f"sample_weight must be finite and >= 0; {bad} of {n} are negative, NaN or infinite."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+    return weights
+
+
+def are_objects(kernel: Any, X: Any) -> bool:
+    """Whether X is a collection of arbitrary objects for a kernel function."""
+    if not callable(kernel) or sparse.issparse(X) or hasattr(X, "columns"):
+        return False
+    return getattr(getattr(X, "dtype", None), "kind", "O") not in "fiub"
+
+
+def as_objects(X: Any) -> list[Any]:
+    """The objects as a list."""
+    if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__iter__"):
+        raise ValueError(
+            f"X must be a list of objects, got a single {type(X).__name__}. Pass [{type(X).__name__}]."
+        )
+    objects = list(X)
+    if not objects:
+        raise ValueError("Found 0 sample(s) while a minimum of 1 is required: X is an empty list of objects.")
+    return objects
+
+
+def refuse_text(kernel: Any, X: Any) -> None:
+    """Name columns that are not numbers; tell lists of objects to bring a kernel function."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        types = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
+        bad = [str(c) for c, kind in zip(X.columns, types, strict=True) if not _is_number(kind)]
+        if bad:
+            raise ValueError(
+                f"Columns {', '.join(map(repr, bad[:10]))} are not numeric ({len(bad)} of {len(types)}). "
+                "Drop or encode them."
+            )
+    elif isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (str, bytes, dict)):
+        raise ValueError(
+            f"kernel={kernel!r} needs numeric vectors, got a list of {type(X[0]).__name__}. For objects pass "
+            "a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B))."
+        )
+
+
+def _is_number(kind: Any) -> bool:
+    if hasattr(kind, "is_numeric"):
+        return bool(kind.is_numeric()) or str(kind) == "Boolean"
+    return getattr(kind, "kind", "O") in "fiub" or bool(getattr(kind, "_is_numeric", False))
+
+
+def as_vectors(X: Any, kernel: Any) -> Any:
+    """Checked vectors in a type the loops know; CSR without duplicates."""
+    if getattr(X, "dtype", None) == np.longdouble:
+        X = X.astype(np.float64)
+    if kernel == "chi2" and n_rows(X) and X.min() < 0:
+        raise ValueError(f"kernel='chi2' needs features >= 0, found {X.min():.3g}.")
+    return as_csr(X)
+
+
+def as_given_kernel(X: Any) -> GivenRows:
+    """A square kernel matrix with its row numbers."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"kernel='precomputed' needs a square matrix to fit, got shape {X.shape}.")
+    return GivenRows(as_csr(X), np.arange(X.shape[0]))
+
+
+def as_new_given_rows(X: Any, n: int, n_landmarks: int, estimator: str) -> GivenRows:
+    """Kernel values of new instances against all instances or against the landmarks."""
+    X = check_array(X, accept_sparse="csr")
+    if X.shape[1] not in (n, n_landmarks):
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {estimator} is expecting {n} features as input (kernel values "
+            f"against all fitted instances), or {n_landmarks} (against landmark_indices_)."
+        )
+    return GivenRows(as_csr(X))
+
+
+def check_start_labels(init: Array, n: int, k: int) -> Array:
+    """N integers in 0..k-1."""
+    if init.shape != (n,) or init.min() < 0 or init.max() >= k:
+        raise ValueError(
+            f"init as start labels must be {n} integers from 0 to {k - 1}; got shape {init.shape} with "
+            f"values from {init.min()} to {init.max()}."
+        )
+    return np.ascontiguousarray(init, dtype=np.int32)
