@@ -6,7 +6,7 @@ from numba import njit
 #: Assignments whose margin is below this share of the scale are redone in float64.
 THIN = 1e-5
 #: Discrepancies this close (relative to the scale) are a tie; the lowest cluster number wins.
-TIE = 1e-9
+TIE = 1e-12
 
 #: Sums may be reordered (vectorised); infinities keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}

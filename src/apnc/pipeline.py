@@ -1,13 +1,12 @@
 """The flow: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
 
 import hashlib
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
+from apnc import advice
 from apnc.clustering.lloyd import OnIteration, assign_all, lloyd
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.discrepancy import Euclidean
@@ -28,8 +27,6 @@ from apnc.sampling import (
 )
 
 BANDWIDTH_SAMPLE = 1000
-#: A residual above this draws advice to raise n_landmarks.
-HIGH_RESIDUAL = 0.3
 
 
 def auto_landmarks(n_distinct: float, n_clusters: int) -> int:
@@ -120,13 +117,19 @@ def fit_embedding(data: Data, settings: EmbeddingSettings) -> tuple[EmbeddingMod
     kernel = settings.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
     if isinstance(kernel, PrecomputedKernel):
         kernel = replace(kernel, landmark_numbers=tuple(landmarks.rows.numbers.tolist()))
+    seeding = drawn.samples["seeding"]
+    diagonal = kernel.diagonal(seeding.rows)
+    advice.refuse_overflow(diagonal)
     m = settings.n_components
     rng = np.random.default_rng(derive(settings.seed, "coefficients"))
     coefficients = settings.embedding.coefficients(
         landmarks.rows, kernel, auto_components(settings.n_clusters) if m == "auto" else int(m), rng
     )
-    warn_if_indefinite(coefficients)
-    residual = measure_residual(drawn.samples["seeding"], kernel, coefficients, landmarks, data.dtype)
+    advice.warn_if_indefinite(coefficients)
+    norms = coefficients if isinstance(coefficients.discrepancy, Euclidean) else nystroem(landmarks, kernel)
+    Y = embed_sample(seeding, kernel, norms, data.dtype, np.float64)
+    residual = measure_residual(Y, diagonal, seeding.weights)
+    advice.advise_on_residual(residual, coefficients)
     return EmbeddingModel(kernel, _remember(coefficients, kernel), residual), drawn
 
 
@@ -155,40 +158,22 @@ def choose_landmarks(drawn: Drawn, settings: EmbeddingSettings) -> Sample:
     if settings.n_landmarks == "auto":
         n_distinct = drawn.census.sketches["landmarks"].n_distinct
         return sample.first(auto_landmarks(n_distinct, settings.n_clusters))
-    if int(settings.n_landmarks) > len(sample):
-        warnings.warn(
-            f"n_landmarks={settings.n_landmarks} is more than the {len(sample)} distinct instances; "
-            f"all {len(sample)} are used.",
-            stacklevel=5,
-        )
+    advice.warn_if_capped(int(settings.n_landmarks), len(sample))
     return sample
 
 
-def warn_if_indefinite(coefficients: Coefficients) -> None:
-    """Say once how much of an indefinite kernel's spectrum was left out."""
-    if coefficients.negative > 0:
-        warnings.warn(
-            f"The kernel is indefinite: {100 * coefficients.negative:.2g} % of its spectrum on the landmarks "
-            f"is negative. Dropped rank: {coefficients.dropped} of {coefficients.n_landmarks} eigenvalues, those no "
-            "larger than the most negative one.",
-            stacklevel=5,
-        )
+def nystroem(landmarks: Sample, kernel: Kernel) -> Coefficients:
+    """The untruncated Nystroem embedding, whose norms are the projections onto the landmarks' span."""
+    return NystroemEmbedding().coefficients(landmarks.rows, kernel, len(landmarks), np.random.default_rng(0))
 
 
-def measure_residual(
-    sample: Sample, kernel: Kernel, coefficients: Coefficients, landmarks: Sample, dtype: type
-) -> float:
-    """Weighted mean of 1 - |y|^2 / k(x, x), |y| by the Nystroem norm."""
-    if not isinstance(coefficients.discrepancy, Euclidean):
-        rng = np.random.default_rng(0)
-        coefficients = NystroemEmbedding().coefficients(landmarks.rows, kernel, len(landmarks), rng)
-    Y = embed_sample(sample, kernel, coefficients, dtype, np.float64)
-    own = kernel.diagonal(sample.rows)
-    known = own > 0
+def measure_residual(Y: Array, diagonal: Array, weights: Array) -> float:
+    """Weighted mean of 1 - |y|^2 / k(x, x), |y| by the Nystroem norm; rows with k(x, x) = 0 have none."""
+    known = diagonal > 0
     if not known.any():
         return 0.0
-    share = np.einsum("ij,ij->i", Y[known], Y[known]) / own[known]
-    return float(np.average(1.0 - share, weights=sample.weights[known]))
+    share = np.einsum("ij,ij->i", Y[known], Y[known]) / diagonal[known]
+    return float(np.average(1.0 - share, weights=weights[known]))
 
 
 def embed_sample(
@@ -229,19 +214,8 @@ def fit_clusters(
     with embedding.embed(data.chunks, data.dtype).cached() as Y:
         found = lloyd(Y, start, coefficients.discrepancy, settings.max_iter, settings.tol, on_iteration)
         last = assign_all(Y, found.centroids, coefficients.discrepancy)
-    if not found.converged:
-        warnings.warn(
-            f"Not converged after max_iter={settings.max_iter} iterations. Raise max_iter, or tol.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    n_filled = int((last.sums.counts > 0).sum())
-    if n_filled < settings.n_clusters:
-        warnings.warn(
-            f"Only {n_filled} of n_clusters={settings.n_clusters} clusters hold rows: the data has that few "
-            "distinct embedded rows, or max_iter was too small to fill them.",
-            stacklevel=4,
-        )
+    advice.warn_if_not_converged(found.converged, settings.max_iter)
+    advice.warn_if_empty(last.sums.counts)
     inertia = last.sums.inertia * coefficients.scale**2
     return ClusterFit(ClusterModel(embedding, found.centroids), last.labels, inertia, found.n_iter)
 

@@ -113,7 +113,7 @@ class VectorKernel(Kernel):
         from sklearn.metrics.pairwise import manhattan_distances
 
         def laplacian(X: Any) -> Array:
-            K = manhattan_distances(X, landmarks).astype(dtype, copy=False)
+            K = manhattan_distances(_like(X, landmarks), landmarks).astype(dtype, copy=False)
             K *= -self._slope
             return np.exp(K, out=K)
 
@@ -135,6 +135,13 @@ class VectorKernel(Kernel):
 def _dense(rows: Any, dtype: type) -> Array:
     rows = rows.toarray() if sparse.issparse(rows) else rows
     return np.ascontiguousarray(rows, dtype=dtype)
+
+
+def _like(rows: Any, landmarks: Any) -> Any:
+    """Rows in the landmarks' layout, sparse or dense."""
+    if sparse.issparse(landmarks):
+        return sparse.csr_array(rows)
+    return rows.toarray() if sparse.issparse(rows) else rows
 
 
 def _squared_norms(rows: Any) -> Array:

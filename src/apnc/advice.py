@@ -1,0 +1,77 @@
+"""Refusals and warnings about a fit: what was found and what to do."""
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from apnc.embeddings import Coefficients
+
+#: k(x, x) must stay below this, so that squares of Y fit float32.
+LARGEST_KERNEL = 1e30
+#: A residual above this draws advice to raise n_landmarks.
+HIGH_RESIDUAL = 0.3
+
+
+def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
+    """Y is stored as float32: squared distances must stay within it."""
+    largest = float(np.abs(diagonal).max())
+    if not largest < LARGEST_KERNEL:
+        raise ValueError(
+            f"The kernel reaches values up to {largest:.3g}, too large to compute with. Scale the features "
+            "(for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
+        )
+
+
+def warn_if_capped(asked: int, distinct: int) -> None:
+    """Say that there are fewer instances than landmarks asked for."""
+    if asked > distinct:
+        _warn(f"n_landmarks={asked} is more than the {distinct} distinct instances; all {distinct} are used.")
+
+
+def warn_if_indefinite(coefficients: Coefficients) -> None:
+    """Say once how much of an indefinite kernel's spectrum was left out."""
+    if coefficients.negative > 0:
+        _warn(
+            f"The kernel is indefinite: {100 * coefficients.negative:.2g} % of its spectrum on the landmarks "
+            f"is negative. Dropped rank: {coefficients.dropped} of {coefficients.n_landmarks} eigenvalues, "
+            "those no larger than the most negative one."
+        )
+
+
+def advise_on_residual(residual: float, coefficients: Coefficients) -> None:
+    """Say so when the landmarks span too little of the data."""
+    if residual > HIGH_RESIDUAL:
+        _warn(
+            f"residual_={residual:.2f}: the embedding misses that share of the kernel's variance. Raise "
+            f"n_landmarks (now {coefficients.n_landmarks}) or n_components (now "
+            f"{coefficients.n_components}), or use a smoother kernel (a smaller gamma)."
+        )
+
+
+def warn_if_not_converged(converged: bool, max_iter: int) -> None:
+    """Say that the iterations ran out."""
+    if not converged:
+        message = f"Not converged after max_iter={max_iter} iterations. Raise max_iter, or tol."
+        _warn(message, ConvergenceWarning)
+
+
+def warn_if_empty(counts: npt.NDArray[Any]) -> None:
+    """Say that some clusters hold no rows."""
+    filled = int((counts > 0).sum())
+    if filled < len(counts):
+        _warn(
+            f"Only {filled} of n_clusters={len(counts)} clusters hold rows: the data has that few distinct "
+            "embedded rows, or max_iter was too small to fill them."
+        )
+
+
+def _warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "apnc":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,138 @@
+"""Checks for those who extend apnc."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import block_diag
+
+from apnc.embeddings import Coefficients, Embedding
+from apnc.embeddings.family import embed
+from apnc.engines.contract import SingleChunk
+from apnc.kernels import Kernel, VectorKernel
+from apnc.sampling import concatenate
+
+Array = npt.NDArray[Any]
+
+_N_ROWS, _N_FEATURES, _N_LANDMARKS, _N_COMPONENTS = 300, 6, 120, 400
+
+
+def check_embedding(embedding: Embedding, seed: int = 0) -> None:
+    """Verify the paper's four properties of an embedding numerically.
+
+    Parameters
+    ----------
+    embedding : any object of a subclass of ``apnc.Embedding``.
+    seed : of the generated data and of the embedding's random choices.
+
+    Raises
+    ------
+    AssertionError
+        Naming the property that does not hold, with what was found.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(_N_ROWS, _N_FEATURES)) + 3 * rng.integers(0, 2, size=(_N_ROWS, 1))
+    check_property_1_linear(embedding, X, seed)
+    check_property_2_kernelized(embedding, X, seed)
+    check_property_3_blocks(embedding, X, seed)
+    check_property_4_discrepancy(embedding, X, seed)
+
+
+def fit_on(embedding: Embedding, X: Array, kernel: Kernel, seed: int) -> Coefficients:
+    """Coefficients from the first rows of X as landmarks."""
+    return embedding.coefficients(X[:_N_LANDMARKS], kernel, _N_COMPONENTS, np.random.default_rng(seed))
+
+
+def embedded(X: Array, kernel: Kernel, coefficients: Coefficients) -> Array:
+    """Y by Algorithm 1, float64."""
+    chunks = SingleChunk.of(X, np.ones(len(X)))
+    return next(iter(embed(chunks, kernel, coefficients, np.float64, np.float64))).rows
+
+
+def check_property_1_linear(embedding: Embedding, X: Array, seed: int) -> None:
+    """f(a phi + b psi) = a f(phi) + b f(psi), where the linear kernel makes phi = x."""
+    kernel = VectorKernel("linear")
+    coefficients = fit_on(embedding, X, kernel, seed)
+    a, b = 0.3, -1.7
+    mixed = embedded(a * X[:50] + b * X[50:100], kernel, coefficients)
+    parts = embedded(X[:100], kernel, coefficients)
+    _require_close(1, "linear", mixed, a * parts[:50] + b * parts[50:])
+
+
+def check_property_2_kernelized(embedding: Embedding, X: Array, seed: int) -> None:
+    """Y depends on the kernel alone: coordinates that give the same kernel give the same distances."""
+    kernel = VectorKernel("rbf", gamma=0.05)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(_N_FEATURES, _N_FEATURES)))[0]
+    distances = []
+    for rows in (X, X @ rotation + 5.0):
+        coefficients = fit_on(embedding, rows, kernel, seed)
+        Y = embedded(rows, kernel, coefficients)
+        distances.append(coefficients.scale * coefficients.discrepancy.distances(Y[:100], Y[100:200]))
+    _require_close(2, "kernelized", distances[0], distances[1], tolerance=1e-4)
+    R, K = _dense_coefficients(coefficients), kernel(rows, _all_landmarks(coefficients))
+    _require_close(2, "kernelized", Y, K @ R.T)
+
+
+def check_property_3_blocks(embedding: Embedding, X: Array, seed: int) -> None:
+    """R is block-diagonal over disjoint subsets of the landmarks."""
+    kernel = VectorKernel("rbf", gamma=0.05)
+    coefficients = fit_on(embedding, X, kernel, seed)
+    _require(3, "block-diagonal", len(coefficients.blocks) >= 1, "there are no blocks")
+    used = _all_landmarks(coefficients)
+    _require(
+        3, "block-diagonal", len(np.unique(used, axis=0)) == len(used), "a landmark is in more than one block"
+    )
+    known = {row.tobytes() for row in X[:_N_LANDMARKS]}
+    _require(3, "block-diagonal", all(row.tobytes() in known for row in used), "a landmark is not one of L")
+    for block in coefficients.blocks:
+        fits = block.weights.ndim == 2 and block.weights.shape[1] == len(block.landmarks)
+        _require(
+            3, "block-diagonal", fits, f"weights of shape {block.weights.shape} do not fit the landmarks"
+        )
+    portions = [kernel(X, block.landmarks) @ block.weights.T for block in coefficients.blocks]
+    _require_close(3, "block-diagonal", embedded(X, kernel, coefficients), np.concatenate(portions, axis=1))
+
+
+def check_property_4_discrepancy(embedding: Embedding, X: Array, seed: int) -> None:
+    """beta e(y, y-bar) approximates the kernel distance of Eq. 2 between rows and centroids."""
+    kernel = VectorKernel("rbf", gamma=0.02)
+    coefficients = fit_on(embedding, X, kernel, seed)
+    Y = embedded(X, kernel, coefficients)
+    labels = np.random.default_rng(seed).integers(0, 5, size=len(X))
+    members = (labels == np.arange(5)[:, None]) / np.bincount(labels, minlength=5)[:, None]
+    approximate = coefficients.scale * coefficients.discrepancy.distances(Y, members @ Y)
+    K = kernel(X, X)
+    squared = 1.0 - 2 * K @ members.T + np.einsum("ci,ij,cj->c", members, K, members)
+    ratio = approximate / np.sqrt(squared)
+    _require(
+        4,
+        "discrepancy",
+        bool(abs(np.median(ratio) - 1) < 0.1 and np.std(ratio) < 0.25),
+        f"scale * e over the kernel distance has median {np.median(ratio):.3f} and spread "
+        f"{np.std(ratio):.3f}, expected about 1 and below 0.25",
+    )
+
+
+def _all_landmarks(coefficients: Coefficients) -> Array:
+    return concatenate([block.landmarks for block in coefficients.blocks])
+
+
+def _dense_coefficients(coefficients: Coefficients) -> Array:
+    return block_diag(*(block.weights for block in coefficients.blocks))
+
+
+def _require(number: int, name: str, holds: bool, found: str) -> None:
+    if not holds:
+        raise AssertionError(f"Property {number} ({name}) does not hold: {found}.")
+
+
+def _require_close(number: int, name: str, found: Array, expected: Array, tolerance: float = 1e-6) -> None:
+    same = found.shape == expected.shape
+    error = float(np.abs(found - expected).max()) if same else np.inf
+    size = float(np.abs(expected).max())
+    _require(
+        number,
+        name,
+        same and error <= tolerance * max(size, 1e-300),
+        f"largest difference {error:.3g} at size {size:.3g}",
+    )

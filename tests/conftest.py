@@ -1,0 +1,26 @@
+"""Fixtures that several suites share."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from apnc import sources
+
+
+@pytest.fixture(scope="session")
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """1,797 digits in [0, 1], float64."""
+    X, y = load_digits(return_X_y=True)
+    return X / 16.0, y
+
+
+@pytest.fixture
+def set_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Cut data into a given number of chunks."""
+
+    def apply(n_chunks: int) -> None:
+        monkeypatch.setattr(sources, "rows_per_chunk", lambda n_rows, row_bytes: -(-n_rows // n_chunks))
+
+    return apply

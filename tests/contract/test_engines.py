@@ -1,0 +1,222 @@
+"""One suite for every engine: it moves chunks and nothing else."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+
+from apnc.engines.contract import Chunk, RowRange, SingleChunk
+from apnc.engines.local import LocalChunks, n_threads, split
+
+
+def local(rows, weights, n_chunks, threads=2):
+    return LocalChunks.of(rows, weights, split(len(weights), -(-len(weights) // n_chunks)), threads)
+
+
+def single(rows, weights, n_chunks):
+    return SingleChunk.of(rows, weights)
+
+
+def with_empty_chunks(rows, weights, n_chunks):
+    n = len(weights)
+    ranges = [RowRange(0, 0), *split(n, -(-n // n_chunks)), RowRange(n, n)]
+    return LocalChunks.of(rows, weights, ranges, 2)
+
+
+ENGINES = {
+    "local": local,
+    "one thread": partial(local, threads=1),
+    "empty chunks": with_empty_chunks,
+    "single": single,
+}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return ENGINES[request.param]
+
+
+@pytest.fixture(params=[1, 2, 7, 100, 101])
+def case(request, engine):
+    """101 rows in so many chunks: one-row chunks, and a length that does not divide."""
+    rows = np.arange(303, dtype=float).reshape(101, 3)
+    weights = np.arange(101, dtype=float)
+    return engine(rows, weights, request.param), rows, weights
+
+
+def doubled(chunk):
+    return chunk.with_rows(2 * chunk.rows)
+
+
+def reweighted(chunk):
+    return Chunk(chunk.index, chunk.rows, chunk.weights + 1, chunk.carry)
+
+
+def total(chunk):
+    return chunk.weights @ chunk.rows
+
+
+def indices(chunk):
+    return [chunk.index]
+
+
+def fail(chunk):
+    if len(chunk.rows) and chunk.rows[-1, -1] > 200:
+        raise RuntimeError("boom")
+    return chunk
+
+
+def test_iterates_in_order(case):
+    chunks, rows, weights = case
+    np.testing.assert_array_equal(np.concatenate([chunk.rows for chunk in chunks]), rows)
+    np.testing.assert_array_equal(np.concatenate([chunk.weights for chunk in chunks]), weights)
+    assert [chunk.index for chunk in chunks] == sorted(chunk.index for chunk in chunks)
+
+
+def test_map_keeps_index_weights_and_carry(case):
+    chunks, _, _ = case
+    for before, after in zip(chunks, chunks.map(doubled), strict=True):
+        assert (before.index, before.carry) == (after.index, after.carry)
+        np.testing.assert_array_equal(before.weights, after.weights)
+        np.testing.assert_array_equal(2 * before.rows, after.rows)
+
+
+def test_maps_compose_and_leave_their_source_alone(case):
+    chunks, rows, weights = case
+    twice = chunks.map(doubled).map(doubled).map(reweighted)
+    np.testing.assert_allclose(twice.reduce(total, np.add), (weights + 1) @ (4 * rows))
+    np.testing.assert_allclose(chunks.reduce(total, np.add), weights @ rows)
+
+
+def test_reduce_combines_in_index_order(case):
+    chunks, _, _ = case
+    order = chunks.reduce(indices, list.__add__)
+    assert order == sorted(order)
+
+
+def test_cached_computes_once_and_releases(case):
+    chunks, rows, weights = case
+    calls = []
+
+    def counted(chunk):
+        calls.append(chunk.index)
+        return doubled(chunk)
+
+    mapped = chunks.map(counted)
+    before = len(calls)
+    with mapped.cached() as kept:
+        first = len(calls)
+        for _ in range(3):
+            np.testing.assert_allclose(kept.reduce(total, np.add), weights @ (2 * rows))
+            assert sum(len(chunk.rows) for chunk in kept) == 101
+        assert len(calls) == first >= before
+
+
+def test_cached_maps_further(case):
+    chunks, rows, weights = case
+    with chunks.map(doubled).cached() as kept:
+        np.testing.assert_allclose(kept.map(doubled).reduce(total, np.add), weights @ (4 * rows))
+
+
+def test_failures_reach_the_caller(case):
+    chunks, _, _ = case
+    with pytest.raises(RuntimeError, match="boom"):
+        chunks.map(fail).reduce(total, np.add)
+    with pytest.raises(RuntimeError, match="boom"), chunks.map(fail).cached():
+        pass
+
+
+def test_released_after_a_failure():
+    rows = np.arange(12.0).reshape(4, 3)
+    chunks = local(rows, np.ones(4), 2)
+    held = []
+
+    def interrupted():
+        with chunks.cached() as kept:
+            held.append(kept)
+            assert len(list(kept)) == 2
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(IndexError):
+        list(held[0])
+
+
+def test_an_abandoned_loop_stops_its_workers():
+    seen = []
+
+    def slow(chunk):
+        seen.append(chunk.index)
+        return chunk
+
+    for chunk in local(np.zeros((1000, 1)), np.ones(1000), 500).map(slow):
+        if chunk.index == 3:
+            break
+    assert len(seen) < 50
+
+
+def test_memory_stays_flat():
+    """Only a few chunks are under way at a time, however slow the consumer is."""
+    started = []
+
+    def note(chunk):
+        started.append(chunk.index)
+        return chunk
+
+    for chunk in local(np.zeros((100, 1)), np.ones(100), 100).map(note):
+        assert max(started) - chunk.index <= 4
+
+
+def test_blas_is_held_to_one_thread_a_worker():
+    from threadpoolctl import threadpool_info
+
+    def blas_threads(chunk):
+        return max(
+            (pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1
+        )
+
+    before = threadpool_info()
+    assert local(np.zeros((10, 1)), np.ones(10), 5).reduce(blas_threads, max) == 1
+    assert threadpool_info() == before
+
+
+@pytest.mark.parametrize("n", [1, 5, 100, 101])
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_split_covers_every_row_once(n, size):
+    ranges = split(n, size)
+    assert [i for r in ranges for i in range(r.start, r.stop)] == list(range(n))
+    assert max(r.stop - r.start for r in ranges) <= size
+
+
+def test_number_of_threads():
+    assert n_threads(None) == n_threads(-1) >= 1
+    assert n_threads(3) == 3
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        n_threads(0)
+
+
+def test_what_is_sent_to_workers_can_be_pickled(digits):
+    """Functions of the algorithms are small picklable objects, for engines on other machines."""
+    from apnc import KernelKMeans
+    from apnc.clustering.lloyd import FindFarthest, LabelAndSum, SumByNearest
+    from apnc.embeddings.family import EmbedBlock, Join
+    from apnc.sampling import Gather, TakeCensus, content_hash
+
+    X = digits[0]
+    model = KernelKMeans(3, n_landmarks=20, random_state=0).fit(X)._model
+    embedding, C, e = model.embedding, model.centroids, model.discrepancy
+    embed = EmbedBlock(embedding.kernel, embedding.coefficients.blocks[0], np.float64)
+    from apnc.embeddings.family import _begin
+
+    chunk = Chunk(0, X[:30], np.ones(30), RowRange(0, 30))
+    embed(_begin(chunk))
+    Y = Join(np.float32)(pickle.loads(pickle.dumps(embed))(_begin(chunk)))
+    for step in (SumByNearest(e, C), LabelAndSum(e, C), FindFarthest(e, C, 2)):
+        pickle.loads(pickle.dumps(step))(Y)
+    for step in (
+        TakeCensus(content_hash, {"a": (1, 5)}),
+        Gather(content_hash, {"a": (1, np.zeros(1, np.uint64))}),
+    ):
+        pickle.loads(pickle.dumps(step))(chunk)

@@ -1,0 +1,185 @@
+"""Kernels against scikit-learn and against naive loops."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from apnc import KernelEmbedding, KernelKMeans
+from apnc.kernels import CallableKernel, KernelChoice, NormalizedKernel, VectorKernel, compute_dtype
+from apnc.kernels.bandwidth import self_tuned_gamma
+
+PARAMETERS = {
+    "linear": {},
+    "rbf": {"gamma": 0.3},
+    "polynomial": {"gamma": 0.5, "coef0": 0.7, "degree": 3},
+    "sigmoid": {"gamma": 0.1, "coef0": 0.2},
+    "laplacian": {"gamma": 0.4},
+    "cosine": {},
+    "chi2": {"gamma": 0.6},
+}
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    X, L = rng.random((40, 7)), rng.random((15, 7))
+    X[rng.random(X.shape) < 0.4] = 0
+    L[rng.random(L.shape) < 0.4] = 0
+    X[3] = 0
+    return X, L
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "csr x dense", "dense x csr"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_equals_scikit_learn(name, dtype, layout, pair):
+    X, L = (rows.astype(dtype) for rows in pair)
+    expected = pairwise_kernels(X.astype(float), L.astype(float), metric=name, **PARAMETERS[name])
+    rows = sparse.csr_array(X) if layout.startswith("csr") else X
+    landmarks = sparse.csr_array(L) if layout.endswith("csr") else L
+    prepared = VectorKernel(name, **PARAMETERS[name]).against(landmarks, dtype)
+    K = prepared(rows)
+    assert K.dtype == dtype
+    np.testing.assert_allclose(
+        K * prepared.scale, expected, rtol=1e-5, atol=2e-6 if dtype == np.float32 else 1e-12
+    )
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_diagonal_is_the_kernel_with_itself(name, pair):
+    kernel = VectorKernel(name, **PARAMETERS[name])
+    for rows in (pair[0], sparse.csr_array(pair[0])):
+        np.testing.assert_allclose(kernel.diagonal(rows), np.diag(kernel(pair[0], pair[0])), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_normalized_kernel(name, pair):
+    X, L = pair
+    kernel = VectorKernel(name, **PARAMETERS[name])
+    roots = [np.sqrt(kernel.diagonal(rows)) for rows in (X, L)]
+    with np.errstate(invalid="ignore"):
+        expected = np.nan_to_num(kernel(X, L) / np.outer(*roots))
+    np.testing.assert_allclose(NormalizedKernel(kernel)(X, L), expected, atol=1e-12)
+
+
+def test_normalizing_needs_a_positive_diagonal():
+    with pytest.raises(ValueError, match="normalize_kernel"):
+        KernelKMeans(2, kernel="sigmoid", gamma=0.1, coef0=-1, normalize_kernel=True).fit(np.eye(9))
+
+
+def test_rbf_far_from_the_origin_keeps_its_digits():
+    """The landmarks' mean is subtracted before float32 products cancel."""
+    rng = np.random.default_rng(0)
+    X = (1e3 + rng.random((200, 5))).astype(np.float32)
+    expected = pairwise_kernels(X.astype(float), X[:20].astype(float), metric="rbf", gamma=2.0)
+    K = VectorKernel("rbf", gamma=2.0).against(X[:20], np.float32)(X)
+    np.testing.assert_allclose(K, expected, rtol=2e-3)
+
+
+@pytest.mark.parametrize(("degree", "normalize"), [(4, False), (8, True)])
+def test_large_polynomials_stay_within_float32(degree, normalize):
+    X = (255 * np.random.default_rng(0).random((300, 50))).astype(np.float32)
+    km = KernelKMeans(
+        3,
+        kernel="polynomial",
+        gamma=1.0,
+        degree=degree,
+        n_landmarks=40,
+        normalize_kernel=normalize,
+        random_state=0,
+    ).fit(X)
+    wide = KernelKMeans(
+        3,
+        kernel="polynomial",
+        gamma=1.0,
+        degree=degree,
+        n_landmarks=40,
+        normalize_kernel=normalize,
+        random_state=0,
+    ).fit(X.astype(float))
+    assert np.isfinite(km.embed(X)).all()
+    assert km.inertia_ == pytest.approx(wide.inertia_, rel=1e-2)
+
+
+def test_absurdly_large_kernels_are_refused():
+    X = 255 * np.random.default_rng(0).random((300, 50))
+    with pytest.raises(ValueError, match=r"values up to .*normalize_kernel=True"):
+        KernelKMeans(3, kernel="polynomial", gamma=1.0, degree=8).fit(X)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 5, 2.5])
+def test_polynomial_degrees(degree, pair):
+    X, L = pair
+    kernel = VectorKernel("polynomial", gamma=1.0, degree=degree)
+    np.testing.assert_allclose(kernel(X, L), (X @ L.T + 1) ** degree, rtol=1e-10)
+
+
+def test_compute_type_follows_the_rows():
+    narrow = [np.float32, np.float16, np.int16, np.uint8, np.bool_]
+    wide = [np.float64, np.int32, np.int64, np.uint32]
+    assert {compute_dtype(np.zeros(1, t)) for t in narrow} == {np.float32}
+    assert {compute_dtype(np.zeros(1, t)) for t in wide} == {np.float64}
+    assert compute_dtype(["a"]) is np.float64
+
+
+def naive_gamma(X, w, power):
+    total = weight = 0.0
+    for i in range(len(X)):
+        for j in range(len(X)):
+            if i != j:
+                total += w[i] * w[j] * (np.abs(X[i] - X[j]) ** power).sum() ** (1 / power)
+                weight += w[i] * w[j]
+    return total / weight
+
+
+def test_self_tuned_gamma_is_the_mean_distance():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(25, 3)), rng.integers(1, 5, size=25).astype(float)
+    assert self_tuned_gamma("rbf", X, w) == pytest.approx(1 / (2 * naive_gamma(X, w, 2) ** 2))
+    assert self_tuned_gamma("laplacian", X, w) == pytest.approx(1 / naive_gamma(X, w, 1))
+
+
+def test_local_gamma_is_the_seventh_neighbour():
+    X, w = np.random.default_rng(0).normal(size=(30, 2)), np.ones(30)
+    distances = np.sort(np.linalg.norm(X[:, None] - X[None], axis=2), axis=1)
+    assert self_tuned_gamma("rbf", X, w, local=True) == pytest.approx(1 / (2 * distances[:, 7].mean() ** 2))
+
+
+def test_gamma_defaults(digits):
+    X, _ = digits
+    assert KernelEmbedding(kernel="polynomial", n_landmarks=20).fit(X).gamma_ == pytest.approx(1 / 64)
+    assert KernelEmbedding(kernel="linear", n_landmarks=20).fit(X).gamma_ is None
+    assert KernelEmbedding(n_landmarks=20).fit(np.ones((9, 2))).gamma_ == 1.0
+    chi2 = KernelEmbedding(kernel="chi2", n_landmarks=20, random_state=0).fit(X)
+    assert 0 < chi2.gamma_ < 1
+    local = KernelEmbedding(gamma="local", n_landmarks=20, random_state=0).fit(X)
+    wide = KernelEmbedding(n_landmarks=20, random_state=0).fit(X)
+    assert local.gamma_ > wide.gamma_
+
+
+def overlap(A, B, power=1):
+    return np.array([[len(set(a) & set(b)) ** power for b in B] for a in A], dtype=float)
+
+
+def test_callable_kernel_gets_its_parameters_and_diagonal():
+    words = ["abc", "abd", "xyz", "xyw"]
+    kernel = CallableKernel(overlap, {"power": 2})
+    np.testing.assert_array_equal(kernel(words, words), overlap(words, words) ** 2)
+    np.testing.assert_array_equal(kernel.diagonal(words), [9, 9, 9, 9])
+
+
+def test_a_kernel_functions_own_diagonal_is_used():
+    def kernel(A, B):
+        return overlap(A, B)
+
+    calls = []
+    kernel.diagonal = lambda A: calls.append(len(A)) or np.array([len(set(a)) for a in A], dtype=float)
+    normalized = KernelChoice(kernel, normalize=True).resolve(None, None, 0)
+    words = ["abc", "ab", "xyz"]
+    expected = overlap(words, words) / np.sqrt(np.outer([3, 2, 3], [3, 2, 3]))
+    np.testing.assert_allclose(normalized(words, words), expected)
+    assert calls
+    kernel.diagonal = lambda A: np.ones((len(A), 2))
+    with pytest.raises(ValueError, match="diagonal"):
+        normalized(words, words)
