@@ -52,9 +52,7 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         weights = validation.check_weights(sample_weight, n_rows(rows))
         return in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
 
-    def _fit_embedding(
-        self, rows: Any, weights: Array, n_clusters: int
-    ) -> tuple[pipeline.Data, pipeline.Drawn]:
+    def _fit_embedding(self, rows: Any, weights: Array, n_clusters: int) -> pipeline.Drawn:
         settings = pipeline.EmbeddingSettings(
             kernel=validation.check_kernel_choice(self),
             embedding=validation.check_embedding_choice(self.embedding),
@@ -66,7 +64,7 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         data = in_memory(rows, weights, *settings.largest_sizes(n_rows(rows)), self.n_jobs)
         model, drawn = pipeline.fit_embedding(data, settings)
         self._store_embedding(model)
-        return data, drawn
+        return drawn
 
     def _store_embedding(self, model: EmbeddingModel) -> None:
         blocks = model.coefficients.blocks
@@ -302,7 +300,8 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         rows = self._read(X, reset=True)
         weights = validation.check_weights(sample_weight, n_rows(rows))
         settings = self._cluster_settings(rows, weights)
-        data, drawn = self._fit_embedding(rows, weights, settings.n_clusters)
+        drawn = self._fit_embedding(rows, weights, settings.n_clusters)
+        data = in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
         fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, self._report)
         self._model = fit.model
         self.cluster_centers_ = fit.model.centroids

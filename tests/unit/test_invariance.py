@@ -106,6 +106,14 @@ def test_float32_promise():
     np.testing.assert_array_equal(one.labels_, again.labels_)
 
 
+@pytest.mark.parametrize("embedding", EMBEDDINGS)
+@pytest.mark.parametrize("n", [3000, 20_000])
+def test_float32_predicts_its_labels(embedding, n):
+    X = np.random.default_rng(0).normal(size=(n, 40)).astype(np.float32)
+    km = KernelKMeans(20, embedding=embedding, random_state=0, init="random", n_init=1, max_iter=5).fit(X)
+    np.testing.assert_array_equal(km.predict(X), km.labels_)
+
+
 def test_float32_and_float64_take_the_same_landmarks():
     X = noise().astype(np.float32)
     np.testing.assert_array_equal(fit(X).landmarks_, fit(X.astype(np.float64)).landmarks_)
