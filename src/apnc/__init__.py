@@ -1,4 +1,4 @@
-"""Kernel k-means at any scale."""
+"""Kernel k-means for data that outgrows its kernel matrix."""
 
 from apnc.embeddings import Embedding, EnsembleEmbedding, NystroemEmbedding, StableEmbedding
 from apnc.estimator import KernelEmbedding, KernelKMeans

@@ -52,14 +52,14 @@ class Discrepancy(ABC):
 
     @abstractmethod
     def distances(self, Y: Array, centroids: Array) -> Array:
-        """E of every row to every centroid, float64, shape (n_rows, k)."""
+        """The discrepancy e of every row to every centroid, float64, shape (n_rows, k)."""
 
     def nearest(self, Y: Array, centroids: Array) -> Array:
         """Eq. 4: the number of the nearest centroid of each row, int32."""
         return self.distances(Y, centroids).argmin(axis=1).astype(np.int32)
 
     def to_own(self, Y: Array, centroids: Array, labels: Array) -> Array:
-        """E of each row to the centroid of its label, shape (n_rows,)."""
+        """The discrepancy e of each row to the centroid of its label, shape (n_rows,)."""
         return self.distances(Y, centroids)[np.arange(len(labels)), labels]
 
     def assign(self, Y: Array, centroids: Array, weights: Array) -> tuple[Array, PartialSums]:

@@ -5,8 +5,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from apnc import pipeline, validation
 from apnc.kernels import GivenRows, PrecomputedKernel, gamma_of
@@ -31,20 +30,12 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _read(self, X: Any, reset: bool) -> Any:
         """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
-        if validation.are_objects(self.kernel, X):
-            return validation.as_objects(X)
-        validation.refuse_text(self.kernel, X)
         if self.kernel == "precomputed" and not reset:
             kernel = self._embedding_model.kernel
             assert isinstance(kernel, PrecomputedKernel)
             name = type(self).__name__
             return validation.as_new_given_rows(X, kernel.n_instances, self.n_landmarks_, name)
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=reset)
-        return (
-            validation.as_given_kernel(X)
-            if self.kernel == "precomputed"
-            else validation.as_vectors(X, self.kernel)
-        )
+        return validation.read(self, X, reset)
 
     def _new_data(self, X: Any, sample_weight: Any = None) -> pipeline.Data:
         check_is_fitted(self)
@@ -52,13 +43,13 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         weights = validation.check_weights(sample_weight, n_rows(rows))
         return in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
 
-    def _fit_embedding(self, rows: Any, weights: Array, n_clusters: int) -> pipeline.Drawn:
+    def _fit_embedding(self, rows: Any, weights: Array, n_clusters: int, seed: int) -> pipeline.Drawn:
         settings = pipeline.EmbeddingSettings(
             kernel=validation.check_kernel_choice(self),
             embedding=validation.check_embedding_choice(self.embedding),
             n_landmarks=validation.size_or_auto("n_landmarks", self.n_landmarks),
             n_components=validation.size_or_auto("n_components", self.n_components),
-            seed=self._seed,
+            seed=seed,
             n_clusters=n_clusters,
         )
         data = in_memory(rows, weights, *settings.largest_sizes(n_rows(rows)), self.n_jobs)
@@ -77,10 +68,6 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             self.landmark_indices_ = np.concatenate([block.landmarks.numbers for block in blocks])
         else:
             self.landmarks_ = concatenate([block.landmarks for block in blocks])
-
-    @property
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
 
 class KernelEmbedding(_KernelEstimator):
@@ -162,7 +149,8 @@ class KernelEmbedding(_KernelEstimator):
 
         """
         rows = self._read(X, reset=True)
-        self._fit_embedding(rows, validation.check_weights(sample_weight, n_rows(rows)), 0)
+        weights = validation.check_weights(sample_weight, n_rows(rows))
+        self._fit_embedding(rows, weights, 0, validation.random_seed(self.random_state))
         return self
 
     def transform(self, X: Any) -> Array:
@@ -300,7 +288,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         rows = self._read(X, reset=True)
         weights = validation.check_weights(sample_weight, n_rows(rows))
         settings = self._cluster_settings(rows, weights)
-        drawn = self._fit_embedding(rows, weights, settings.n_clusters)
+        drawn = self._fit_embedding(rows, weights, settings.n_clusters, settings.seed)
         data = in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
         fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, self._report)
         self._model = fit.model
@@ -341,10 +329,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         return len(self.cluster_centers_)
 
     def _cluster_settings(self, rows: Any, weights: Array) -> pipeline.ClusterSettings:
-        k = validation.positive_integer("n_clusters", self.n_clusters)
-        n = int((weights > 0).sum())
-        if k > n:
-            raise ValueError(f"n_clusters={k} needs at least {k} rows, got n_samples={n}.")
+        k = validation.check_cluster_count(self.n_clusters, weights)
         init = self._start(k, len(weights), weights)
         return pipeline.ClusterSettings(
             n_clusters=k,
@@ -352,7 +337,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
             n_init=self._n_restarts(init),
             max_iter=validation.positive_integer("max_iter", self.max_iter),
             tol=validation.non_negative("tol", self.tol),
-            seed=self._seed,
+            seed=validation.random_seed(self.random_state),
         )
 
     def _start(self, k: int, n: int, weights: Array) -> Any:

@@ -67,7 +67,7 @@ class ClusterModel:
 
     @property
     def discrepancy(self) -> Discrepancy:
-        """E."""
+        """The discrepancy e."""
         return self.embedding.coefficients.discrepancy
 
     def labels(self, chunks: Chunks, dtype: type) -> Array:

@@ -54,17 +54,15 @@ def keys_of(hashes: Array, seed: int) -> Array:
 
 
 def _object_hash(item: Any) -> int:
-    if isinstance(item, str):
-        text = item
-    else:
-        try:
-            text = json.dumps(item, sort_keys=True, separators=(",", ":"), default=_plain)
-        except (TypeError, ValueError) as error:
-            raise OpaqueObjectError(type(item).__name__) from error
-    mark = b"s" if isinstance(item, str) else b"j"
-    return int.from_bytes(
-        hashlib.blake2b(mark + text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    )
+    try:
+        text = _canonical(item)
+    except (TypeError, ValueError) as error:
+        raise OpaqueObjectError(type(item).__name__) from error
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+
+def _canonical(item: Any) -> str:
+    return json.dumps(item, sort_keys=True, separators=(",", ":"), default=_plain)
 
 
 def _plain(value: Any) -> Any:
@@ -72,6 +70,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted(_canonical(item) for item in value)}
     raise TypeError(f"no canonical form for {type(value).__name__}")
 
 

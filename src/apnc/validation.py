@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import validate_data
 
 from apnc.embeddings import EMBEDDINGS, Embedding
 from apnc.kernels import KERNELS, GivenRows, KernelChoice
@@ -160,6 +161,31 @@ def _is_number(kind: Any) -> bool:
     return getattr(kind, "kind", "O") in "fiub" or bool(getattr(kind, "_is_numeric", False))
 
 
+def read(estimator: Any, X: Any, reset: bool) -> Any:
+    """X as rows for an engine: array, CSR, list of objects, or rows of a given kernel."""
+    kernel = estimator.kernel
+    if are_objects(kernel, X):
+        return as_objects(X)
+    refuse_text(kernel, X)
+    X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", reset=reset)
+    if kernel != "precomputed":
+        return as_vectors(X, kernel)
+    return as_given_kernel(X) if reset else GivenRows(as_csr(X))
+
+
+def random_seed(random_state: Any) -> int:
+    """One integer from ``random_state``; every step of a fit derives its own from it."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_cluster_count(n_clusters: Any, weights: Array) -> int:
+    """k, at most the number of rows that count."""
+    k, n = positive_integer("n_clusters", n_clusters), int((weights > 0).sum())
+    if k > n:
+        raise ValueError(f"n_clusters={k} needs at least {k} rows, got n_samples={n}.")
+    return k
+
+
 def as_vectors(X: Any, kernel: Any) -> Any:
     """Checked vectors in a type the loops know; CSR without duplicates."""
     if getattr(X, "dtype", None) == np.longdouble:
@@ -188,7 +214,7 @@ def as_new_given_rows(X: Any, n: int, n_landmarks: int, estimator: str) -> Given
 
 
 def check_start_labels(init: Array, n: int, k: int) -> Array:
-    """N integers in 0..k-1."""
+    """Start labels: n integers in 0..k-1."""
     if init.shape != (n,) or init.min() < 0 or init.max() >= k:
         raise ValueError(
             f"init as start labels must be {n} integers from 0 to {k - 1}; got shape {init.shape} with "

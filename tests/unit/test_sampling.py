@@ -52,10 +52,26 @@ def test_keys_are_uniform():
 
 
 def test_objects_hash_by_content():
-    one = [{"a": 1, "b": [1, 2]}, "text", b"raw".hex(), [1.5, None], np.array([1, 2])]
-    two = [{"b": [1, 2], "a": 1}, "text", b"raw".hex(), (1.5, None), np.array([1, 2])]
+    one = [
+        {"a": 1, "b": [1, 2]},
+        "text",
+        b"raw".hex(),
+        [1.5, None],
+        np.array([1, 2]),
+        {"x", "y", "z"},
+        [{3, 1}],
+    ]
+    two = [
+        {"b": [1, 2], "a": 1},
+        "text",
+        b"raw".hex(),
+        (1.5, None),
+        np.array([1, 2]),
+        {"z", "y", "x"},
+        [{1, 3}],
+    ]
     np.testing.assert_array_equal(content_hash(chunk_of(one)), content_hash(chunk_of(two)))
-    assert len(np.unique(content_hash(chunk_of(["1", 1, [1], "a", "b"])))) == 5
+    assert len(np.unique(content_hash(chunk_of(["1", 1, [1], "a", "b", {1}, "\ud800"])))) == 7
     with pytest.raises(OpaqueObjectError):
         content_hash(chunk_of([object()]))
 

@@ -51,7 +51,7 @@ def seed_centroids(
 def random_rows(
     Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rng: np.random.Generator
 ) -> Array:
-    """K distinct instances of the sample, drawn by weight; too few are filled up with the first."""
+    """Distinct instances of the sample, k of them drawn by weight; too few are filled up with the first."""
     size = min(k, len(Y))
     chosen = rng.choice(len(Y), size=size, replace=False, p=weights / weights.sum())
     return _filled(Y[chosen].astype(np.float64), k)

@@ -42,7 +42,7 @@ class StableEmbedding(Embedding):
         return Coefficients((block,), Manhattan(), scale, spectrum.dropped, spectrum.negative)
 
     def resolve_subset_size(self, n_landmarks: int) -> int:
-        """T for l landmarks."""
+        """The number t for l landmarks."""
         size = self.subset_size
         if isinstance(size, (bool, str)) or size is None or not size > 0:
             raise ValueError(

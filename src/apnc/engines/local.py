@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -77,7 +78,7 @@ class LocalChunks:
             return fn(chunk)
 
         with (
-            ThreadpoolController().limit(limits=1, user_api="blas"),
+            _blas().limit(limits=1, user_api="blas"),
             ThreadPoolExecutor(self.threads) as pool,
         ):
             yield from _in_order(pool, work, self.n_chunks, 2 * self.threads)
@@ -118,6 +119,12 @@ def _in_order(
     finally:
         for future in waiting:
             future.cancel()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Finding the BLAS libraries takes milliseconds, so it is done once."""
+    return ThreadpoolController()
 
 
 def _itself(chunk: Chunk) -> Chunk:

@@ -1,0 +1,47 @@
+"""What the documents say is true: their examples run, their links lead somewhere."""
+
+import doctest
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import apnc.estimator
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+@pytest.mark.parametrize("page", ["docs/choosing.md", "docs/extending.md"])
+@pytest.mark.filterwarnings("ignore")
+def test_examples_in_the_documents(page):
+    result = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+def test_examples_in_docstrings():
+    result = doctest.testmod(apnc.estimator)
+    assert result.attempted > 3
+    assert result.failed == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_examples_in_the_readme():
+    """Each printed line is followed by a comment that says what it prints."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) >= 2
+    for block in blocks:
+        printed, stated = [], re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
+        exec(block, {"print": lambda value, printed=printed: printed.append(str(value))})
+        assert stated
+        for found, said in zip(printed, stated, strict=True):
+            assert found == said or np.isclose(float(found), float(said))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
