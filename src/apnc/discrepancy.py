@@ -1,4 +1,4 @@
-"""Property 4: how far an embedded row is from an embedded centroid, and Algorithm 2's map over a chunk."""
+"""Property 4: how far an embedded row is from an embedded centroid, and Algorithm 2's map over rows."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-#: Bytes of Y handled at a time, so that rows are still in cache when their sums are taken.
-TILE_BYTES = 1 << 19
+#: Up to so many centroids a register-tiled loop beats a matrix product of BLAS.
+FEW = 24
 
 
 @dataclass(frozen=True)
@@ -54,29 +54,154 @@ class Discrepancy(ABC):
     def distances(self, Y: Array, centroids: Array) -> Array:
         """The discrepancy e of every row to every centroid, float64, shape (n_rows, k)."""
 
-    def nearest(self, Y: Array, centroids: Array) -> Array:
-        """Eq. 4: the number of the nearest centroid of each row, int32."""
-        return self.distances(Y, centroids).argmin(axis=1).astype(np.int32)
+    def against(self, centroids: Array) -> "Nearest":
+        """Eq. 4 made ready for fixed centroids."""
+        return Nearest(self, np.asarray(centroids, dtype=np.float64))
 
-    def to_own(self, Y: Array, centroids: Array, labels: Array) -> Array:
-        """The discrepancy e of each row to the centroid of its label, shape (n_rows,)."""
-        return self.distances(Y, centroids)[np.arange(len(labels)), labels]
 
-    def assign(self, Y: Array, centroids: Array, weights: Array) -> tuple[Array, PartialSums]:
-        """Algorithm 2, map: labels and partial sums of these rows in one read of Y."""
+class Nearest:
+    """Eq. 4 and Algorithm 2's map against fixed centroids, for any discrepancy."""
+
+    def __init__(self, discrepancy: Discrepancy, centroids: Array):
+        self.discrepancy = discrepancy
+        self.centroids = centroids
+
+    def labels(self, Y: Array) -> Array:
+        """Number of the nearest centroid of each row, int32."""
+        return self.discrepancy.distances(Y, self.centroids).argmin(axis=1).astype(np.int32)
+
+    def own(self, Y: Array, labels: Array) -> Array:
+        """The discrepancy e of each row to the centroid of its label, by direct differences."""
+        return self.discrepancy.distances(Y, self.centroids)[np.arange(len(labels)), labels]
+
+    def assign(
+        self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
+    ) -> tuple[Array, PartialSums]:
+        """Algorithm 2, map: labels and partial sums of these rows.
+
+        ``exact`` asks for an inertia by direct differences; otherwise it may be rounded to float32.
+        """
         from apnc.loops import accumulate
 
-        labels = np.empty(len(Y), dtype=np.int32)
-        sums = np.zeros(centroids.shape)
-        counts = np.zeros(len(centroids))
-        inertia = squares = 0.0
-        step = max(64, TILE_BYTES // max(1, Y.shape[1] * Y.itemsize))
-        for start in range(0, len(Y), step):
-            tile = slice(start, start + step)
-            labels[tile] = self.nearest(Y[tile], centroids)
-            squares += accumulate(Y[tile], weights[tile], labels[tile], sums, counts)
-            inertia += float(weights[tile] @ self.to_own(Y[tile], centroids, labels[tile]) ** 2)
+        labels = self.labels(Y)
+        sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
+        accumulate(Y, weights, labels, sums, counts)
+        inertia = float(weights @ self.own(Y, labels) ** 2)
+        squares = float(weights @ np.einsum("ij,ij->i", Y, Y, dtype=np.float64))
         return labels, PartialSums(sums, counts, inertia, squares)
+
+
+@dataclass
+class RowState:
+    """What a pass knows of its rows; kept in a chunk's scratch, it spares the next pass most distances.
+
+    Attributes
+    ----------
+    sizes, squares : norms of the rows in the discrepancy's own terms, and squared norms.
+    labels, own : nearest centroid and discrepancy to it.
+    upper, lower : bounds on the discrepancy to the own centroid and to every other one.
+    centroids : those that the bounds hold for; None before the first pass.
+    """
+
+    sizes: Array
+    squares: Array
+    labels: Array
+    own: Array
+    upper: Array
+    lower: Array
+    centroids: Array | None = None
+
+    @classmethod
+    def of(cls, sizes: Array, squares: Array) -> "RowState":
+        """Nothing known but the norms."""
+        n = len(sizes)
+        return cls(sizes, squares, np.zeros(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
+
+
+class NearestByBounds(Nearest):
+    """Eq. 4 for a metric: rows whose bounds prove that their label stays are not searched again.
+
+    Labels are those of a search of every row (docs/decisions/15-bounds.md).
+    """
+
+    norm: int
+
+    def __init__(self, discrepancy: Discrepancy, centroids: Array):
+        super().__init__(discrepancy, centroids)
+        k, m = centroids.shape
+        self.padded = np.zeros((-(-k // 4) * 4, m), dtype=np.float32)
+        self.padded[:k] = centroids
+        self.sizes = self.row_sizes(centroids)
+        self.halves = (self.sizes / 2).astype(np.float32)
+        self.largest = float(self.sizes.max())
+        self._shifts: dict[int, Array] = {}
+
+    def row_sizes(self, Y: Array) -> Array:
+        """Norms that errors of the discrepancy are relative to."""
+        raise NotImplementedError
+
+    def margins(self, sizes: Array) -> Array:
+        """How far apart bounds must be to settle a row."""
+        raise NotImplementedError
+
+    def search_and_sum(
+        self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
+    ) -> None:
+        """Nearest centroid of every row that the bounds leave open, and the sums of all rows."""
+        from apnc.loops import small_pass
+
+        bounds = (state.labels, state.own, state.upper, state.lower, shifts, self.margins(state.sizes))
+        fixed = (self.padded, self.halves, self.centroids, self.largest)
+        small_pass(self.norm, Y, weights, *fixed, state.sizes, *bounds, sums, counts)
+
+    def labels(self, Y: Array) -> Array:
+        """Number of the nearest centroid of each row, int32."""
+        return self.assign(Y, np.ones(len(Y)), {})[0]
+
+    def own(self, Y: Array, labels: Array) -> Array:
+        """The discrepancy e of each row to the centroid of its label, by direct differences."""
+        from apnc.loops import own_l1, own_l2
+
+        out = np.empty(len(Y))
+        exact = own_l1 if self.norm == 1 else own_l2
+        exact(Y, np.arange(len(Y)), self.centroids, labels, out)
+        return out
+
+    def assign(
+        self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
+    ) -> tuple[Array, PartialSums]:
+        """Algorithm 2, map, in one read of Y."""
+        state: RowState = scratch.pop("rows", None) or self._state_of(Y)
+        sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
+        self.search_and_sum(Y, weights, state, self._shifts_from(state.centroids), sums, counts)
+        state.centroids = self.centroids
+        if exact:
+            state.own[:] = self.own(Y, state.labels)
+        scratch["rows"] = state
+        inertia, squares = float(weights @ state.own**2), float(weights @ state.squares)
+        return state.labels.copy(), PartialSums(sums, counts, inertia, squares)
+
+    def _state_of(self, Y: Array) -> RowState:
+        return RowState.of(self.row_sizes(Y), squared_norms(Y))
+
+    def _shifts_from(self, previous: Array | None) -> Array:
+        """How far each centroid has moved, computed once for all chunks; empty if nothing is known."""
+        if previous is None:
+            return np.empty(0)
+        if id(previous) not in self._shifts:
+            pairs = zip(previous, self.centroids, strict=True)
+            moved = [self.discrepancy.distances(old[None], new[None])[0, 0] for old, new in pairs]
+            self._shifts[id(previous)] = np.array(moved)
+        return self._shifts[id(previous)]
+
+
+def squared_norms(Y: Array) -> Array:
+    """Squared L2 norm of each row, float64."""
+    from apnc.loops import row_squares
+
+    out = np.empty(len(Y))
+    row_squares(Y, out)
+    return out
 
 
 class Euclidean(Discrepancy):
@@ -90,29 +215,55 @@ class Euclidean(Discrepancy):
         distances_l2(Y, np.asarray(centroids, dtype=np.float64), out)
         return out
 
-    def nearest(self, Y: Array, centroids: Array) -> Array:
-        """One matrix product and an argmin."""
-        from apnc.loops import nearest_l2
+    def against(self, centroids: Array) -> Nearest:
+        """Register-tiled loops where centroids are few, else matrix products."""
+        kind = NearestEuclidean if len(centroids) <= FEW else NearestByProducts
+        return kind(self, np.asarray(centroids, dtype=np.float64))
 
-        labels = np.empty(len(Y), dtype=np.int32)
-        centroids = np.asarray(centroids, dtype=np.float64)
-        nearest_l2(
-            Y @ centroids.T.astype(Y.dtype),
-            np.einsum("ij,ij->i", Y, Y).astype(np.float64),
-            np.einsum("ij,ij->i", centroids, centroids),
-            Y,
-            centroids,
-            labels,
-        )
-        return labels
 
-    def to_own(self, Y: Array, centroids: Array, labels: Array) -> Array:
-        """By direct differences."""
-        from apnc.loops import to_own_l2
+class NearestEuclidean(NearestByBounds):
+    """Nearest under L2, from |c|^2 - 2 y.c."""
 
-        out = np.empty(len(Y))
-        to_own_l2(Y, np.asarray(centroids, dtype=np.float64), labels, out)
-        return out
+    norm = 2
+
+    def row_sizes(self, Y: Array) -> Array:
+        """Squared norms."""
+        return squared_norms(Y)
+
+    def margins(self, sizes: Array) -> Array:
+        """A share of the root of the scale, since bounds are not squared."""
+        from apnc.loops import SETTLED
+
+        return SETTLED * np.sqrt(sizes + self.largest)
+
+
+class NearestByProducts(NearestEuclidean):
+    """The same for many centroids, by matrix products of BLAS."""
+
+    def __init__(self, discrepancy: Discrepancy, centroids: Array):
+        super().__init__(discrepancy, centroids)
+        self.columns = np.ascontiguousarray(self.padded[: len(centroids)].T)
+
+    def search_and_sum(
+        self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
+    ) -> None:
+        """Products of the open rows alone, then the sums of all rows."""
+        from apnc.loops import accumulate, loosen, own_l2, pick_l2
+
+        n = len(Y)
+        open_rows, settled = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        bounds = (state.upper, state.lower)
+        margins = self.margins(state.sizes)
+        n_open, n_settled = loosen(0, n, state.labels, shifts, margins, *bounds, open_rows, settled)
+        if n_open:
+            rows = open_rows[:n_open]
+            products = (Y if n_open == n else Y[rows]) @ self.columns
+            found = (state.sizes, state.labels, state.own, *bounds)
+            pick_l2(products, Y, rows, self.halves, self.centroids, self.largest, *found)
+        if n_settled:
+            own_l2(Y, settled[:n_settled], self.centroids, state.labels, state.own)
+            state.upper[settled[:n_settled]] = state.own[settled[:n_settled]]
+        accumulate(Y, weights, state.labels, sums, counts)
 
 
 class Manhattan(Discrepancy):
@@ -126,19 +277,26 @@ class Manhattan(Discrepancy):
         distances_l1(Y, np.asarray(centroids, dtype=np.float64), out)
         return out
 
-    def nearest(self, Y: Array, centroids: Array) -> Array:
-        """A register-tiled loop over rows and centroids."""
-        from apnc.loops import nearest_l1
+    def against(self, centroids: Array) -> Nearest:
+        """Register-tiled loops over rows and centroids."""
+        return NearestManhattan(self, np.asarray(centroids, dtype=np.float64))
 
-        labels = np.empty(len(Y), dtype=np.int32)
-        centroids = np.asarray(centroids, dtype=np.float64)
-        nearest_l1(Y, centroids.astype(np.float32), centroids, labels)
-        return labels
 
-    def to_own(self, Y: Array, centroids: Array, labels: Array) -> Array:
-        """By direct differences."""
-        from apnc.loops import to_own_l1
+class NearestManhattan(NearestByBounds):
+    """Nearest under L1."""
+
+    norm = 1
+
+    def row_sizes(self, Y: Array) -> Array:
+        """L1 norms."""
+        from apnc.loops import row_sums
 
         out = np.empty(len(Y))
-        to_own_l1(Y, np.asarray(centroids, dtype=np.float64), labels, out)
+        row_sums(Y, out)
         return out
+
+    def margins(self, sizes: Array) -> Array:
+        """A share of the scale."""
+        from apnc.loops import SETTLED
+
+        return SETTLED * (sizes + self.largest)

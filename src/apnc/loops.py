@@ -3,13 +3,18 @@
 import numpy as np
 from numba import njit
 
-#: Assignments whose margin is below this share of the scale are redone in float64.
+#: Assignments whose margin is below this share of the scale are redone in float64; the float32 loops
+#: are more exact than that.
 THIN = 1e-5
 #: Discrepancies this close (relative to the scale) are a tie; the lowest cluster number wins.
 TIE = 1e-12
+#: Bounds must be this far apart (relative to the scale) to settle a row: more than any tie.
+SETTLED = 1e-6
 
-#: Sums may be reordered (vectorised); infinities keep their meaning.
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+#: Sums may be reordered (vectorised) and nothing is NaN; infinities keep their meaning.
+_FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
+#: Rows that a pass handles together, while they are in the first levels of cache.
+_TILE = 32
 
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
@@ -80,10 +85,7 @@ def distances_l1(Y, C, out):  # type: ignore[no-untyped-def]
     """``out[i, c]`` = sum of absolute differences, in float64 by direct differences."""
     for i in range(Y.shape[0]):
         for c in range(C.shape[0]):
-            total = 0.0
-            for j in range(Y.shape[1]):
-                total += abs(np.float64(Y[i, j]) - C[c, j])
-            out[i, c] = total
+            out[i, c] = _exact_l1(Y[i], C[c])
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
@@ -91,11 +93,7 @@ def distances_l2(Y, C, out):  # type: ignore[no-untyped-def]
     """``out[i, c]`` = Euclidean distance, in float64 by direct differences."""
     for i in range(Y.shape[0]):
         for c in range(C.shape[0]):
-            total = 0.0
-            for j in range(Y.shape[1]):
-                difference = np.float64(Y[i, j]) - C[c, j]
-                total += difference * difference
-            out[i, c] = np.sqrt(total)
+            out[i, c] = np.sqrt(_exact_l2(Y[i], C[c]))
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
@@ -107,7 +105,8 @@ def _exact_l1(y, c):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def _exact_l2_squared(y, c):  # type: ignore[no-untyped-def]
+def _exact_l2(y, c):  # type: ignore[no-untyped-def]
+    """The squared distance: what ``nearest`` compares."""
     total = 0.0
     for j in range(y.size):
         difference = np.float64(y[j]) - c[j]
@@ -116,123 +115,228 @@ def _exact_l2_squared(y, c):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def nearest_l2(products, squared_rows, squared_centroids, Y, C, labels):  # type: ignore[no-untyped-def]
-    """Eq. 4 with the Euclidean discrepancy, from the products ``Y @ C.T`` of the same rows.
-
-    Rows whose two best centroids are too close for the products' precision are decided in float64.
-    """
-    k = C.shape[0]
-    largest = squared_centroids.max()
+def row_squares(Y, out):  # type: ignore[no-untyped-def]
+    """Squared norm of each row."""
     for i in range(Y.shape[0]):
-        best = squared_centroids[0] - 2 * products[i, 0]
-        second = np.inf
-        label = 0
-        for c in range(1, k):
-            e = squared_centroids[c] - 2 * products[i, c]
-            if e < best:
-                second = best
-                best = e
-                label = c
-            elif e < second:
-                second = e
-        scale = squared_rows[i] + largest
-        if second - best <= THIN * scale:
-            lowest = np.inf
-            for c in range(k):
-                if squared_centroids[c] - 2 * products[i, c] <= best + THIN * scale:
-                    e = _exact_l2_squared(Y[i], C[c])
-                    if e < lowest - TIE * scale:
-                        lowest = e
-                        label = c
-        labels[i] = label
+        total = 0.0
+        for j in range(Y.shape[1]):
+            total += np.float64(Y[i, j]) * np.float64(Y[i, j])
+        out[i] = total
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def _l1_row(y, C32, out):  # type: ignore[no-untyped-def]
-    """Distances of one row to all centroids in float32, four centroids a pass over the row."""
-    k, m = C32.shape
-    c = 0
-    while c + 4 <= k:
-        a0 = np.float32(0)
-        a1 = np.float32(0)
-        a2 = np.float32(0)
-        a3 = np.float32(0)
-        for j in range(m):
-            a0 += abs(y[j] - C32[c, j])
-            a1 += abs(y[j] - C32[c + 1, j])
-            a2 += abs(y[j] - C32[c + 2, j])
-            a3 += abs(y[j] - C32[c + 3, j])
-        out[c] = a0
-        out[c + 1] = a1
-        out[c + 2] = a2
-        out[c + 3] = a3
-        c += 4
-    while c < k:
-        a0 = np.float32(0)
-        for j in range(m):
-            a0 += abs(y[j] - C32[c, j])
-        out[c] = a0
-        c += 1
+def row_sums(Y, out):  # type: ignore[no-untyped-def]
+    """L1 norm of each row."""
+    for i in range(Y.shape[0]):
+        total = 0.0
+        for j in range(Y.shape[1]):
+            total += abs(np.float64(Y[i, j]))
+        out[i] = total
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def nearest_l1(Y, C32, C, labels):  # type: ignore[no-untyped-def]
-    """Eq. 4 with the L1 discrepancy; thin margins are decided in float64."""
-    k = C.shape[0]
-    e = np.empty(k, dtype=np.float32)
-    for i in range(Y.shape[0]):
-        _l1_row(Y[i], C32, e)
-        best = e[0]
-        second = np.float32(np.inf)
-        label = 0
-        for c in range(1, k):
+def products_tile(Y, a, b, C32, at_a, at_b):  # type: ignore[no-untyped-def]
+    """Inner products of rows a and b with all centroids: two rows and four centroids in registers."""
+    for c in range(0, C32.shape[0], 4):
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = np.float32(0)
+        for j in range(C32.shape[1]):
+            u = Y[a, j]
+            v = Y[b, j]
+            a0 += u * C32[c, j]
+            a1 += u * C32[c + 1, j]
+            a2 += u * C32[c + 2, j]
+            a3 += u * C32[c + 3, j]
+            b0 += v * C32[c, j]
+            b1 += v * C32[c + 1, j]
+            b2 += v * C32[c + 2, j]
+            b3 += v * C32[c + 3, j]
+        at_a[c], at_a[c + 1], at_a[c + 2], at_a[c + 3] = a0, a1, a2, a3
+        at_b[c], at_b[c + 1], at_b[c + 2], at_b[c + 3] = b0, b1, b2, b3
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def absolute_tile(Y, a, b, C32, at_a, at_b):  # type: ignore[no-untyped-def]
+    """L1 distances of rows a and b to all centroids: two rows and four centroids in registers."""
+    for c in range(0, C32.shape[0], 4):
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = np.float32(0)
+        for j in range(C32.shape[1]):
+            u = Y[a, j]
+            v = Y[b, j]
+            a0 += abs(u - C32[c, j])
+            a1 += abs(u - C32[c + 1, j])
+            a2 += abs(u - C32[c + 2, j])
+            a3 += abs(u - C32[c + 3, j])
+            b0 += abs(v - C32[c, j])
+            b1 += abs(v - C32[c + 1, j])
+            b2 += abs(v - C32[c + 2, j])
+            b3 += abs(v - C32[c + 3, j])
+        at_a[c], at_a[c + 1], at_a[c + 2], at_a[c + 3] = a0, a1, a2, a3
+        at_b[c], at_b[c + 1], at_b[c + 2], at_b[c + 3] = b0, b1, b2, b3
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def _two_best(e, k):  # type: ignore[no-untyped-def]
+    """Number of the smallest of the first k, its value, and the second smallest value."""
+    best = e[0]
+    second = np.float32(np.inf)
+    label = 0
+    for c in range(1, k):
+        if e[c] < second:
             if e[c] < best:
                 second = best
                 best = e[c]
                 label = c
-            elif e[c] < second:
+            else:
                 second = e[c]
-        scale = 0.0
-        for j in range(Y.shape[1]):
-            scale += abs(Y[i, j])
-        scale = max(scale, best)
-        if second - best <= THIN * scale:
-            lowest = np.inf
+    return label, best, second
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
+    """Label, own and next discrepancy of a row from its float32 distances; thin margins in float64."""
+    label, best, second = _two_best(e, C.shape[0])
+    if second - best <= THIN * scale:
+        lowest = np.inf
+        for c in range(C.shape[0]):
+            if e[c] <= best + THIN * scale:
+                exact = _exact_l1(y, C[c])
+                if exact < lowest - TIE * scale:
+                    lowest = exact
+                    label = c
+    return label, np.float64(best), np.float64(second)
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
+    """The same from e = |c|^2 - 2 y.c, squared distances less |y|^2."""
+    label, best, second = _two_best(e, C.shape[0])
+    if second - best <= THIN * scale:
+        lowest = np.inf
+        for c in range(C.shape[0]):
+            if e[c] <= best + THIN * scale:
+                exact = _exact_l2(y, C[c])
+                if exact < lowest - TIE * scale:
+                    lowest = exact
+                    label = c
+    return label, np.float64(best), np.float64(second)
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def search_l1(Y, rows, C32, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+    """Eq. 4 with the L1 discrepancy for the given rows, with bounds on the nearest and the next."""
+    at = np.empty((2, C32.shape[0]), dtype=np.float32)
+    for p in range(0, rows.size, 2):
+        a, b = rows[p], rows[min(p + 1, rows.size - 1)]
+        absolute_tile(Y, a, b, C32, at[0], at[1])
+        for q in range(min(2, rows.size - p)):
+            i = rows[p + q]
+            scale = sizes[i] + largest
+            label, best, second = _settle_l1(Y[i], at[q], C, scale)
+            labels[i] = label
+            own[i] = best
+            upper[i] = best + THIN * scale
+            lower[i] = second - THIN * scale
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+    scale = sizes[i] + largest
+    label, best, second = _settle_l2(y, e, C, scale)
+    labels[i] = label
+    own[i] = np.sqrt(max(0.0, sizes[i] + best))
+    upper[i] = np.sqrt(max(0.0, sizes[i] + best + THIN * scale))
+    lower[i] = np.sqrt(max(0.0, sizes[i] + second - THIN * scale))
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def search_l2(Y, rows, C32, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+    """Eq. 4 with the Euclidean discrepancy for the given rows, few centroids; ``halves`` is |c|^2 / 2."""
+    k = C.shape[0]
+    at = np.empty((2, C32.shape[0]), dtype=np.float32)
+    for p in range(0, rows.size, 2):
+        a, b = rows[p], rows[min(p + 1, rows.size - 1)]
+        products_tile(Y, a, b, C32, at[0], at[1])
+        for q in range(min(2, rows.size - p)):
             for c in range(k):
-                if e[c] <= best + THIN * scale:
-                    exact = _exact_l1(Y[i], C[c])
-                    if exact < lowest - TIE * scale:
-                        lowest = exact
-                        label = c
-        labels[i] = label
+                at[q, c] = 2 * (halves[c] - at[q, c])
+            _store_l2(rows[p + q], Y[rows[p + q]], at[q], C, largest, sizes, labels, own, upper, lower)
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def pick_l2(products, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+    """The same from the matrix products of the given rows, many centroids."""
+    for p in range(rows.size):
+        for c in range(C.shape[0]):
+            products[p, c] = 2 * (halves[c] - products[p, c])
+        _store_l2(rows[p], Y[rows[p]], products[p], C, largest, sizes, labels, own, upper, lower)
+
+
+@njit(nogil=True, cache=True)
+def loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settled):  # type: ignore[no-untyped-def]
+    """Tell rows that may have a new nearest centroid from settled ones, after centroids moved by ``shifts``.
+
+    Triangle inequality: the own centroid is no farther than ``upper + its shift``, any other no nearer than
+    ``lower - the largest other shift``. Without shifts every row is open. Returns both counts.
+    """
+    n_open = n_settled = 0
+    first = shifts.argmax() if shifts.size else 0
+    second = 0.0
+    for c in range(shifts.size):
+        if c != first:
+            second = max(second, shifts[c])
+    for i in range(start, stop):
+        if shifts.size:
+            upper[i] += shifts[labels[i]]
+            lower[i] -= second if labels[i] == first else shifts[first]
+        if shifts.size and lower[i] - upper[i] > margins[i]:
+            settled[n_settled] = i
+            n_settled += 1
+        else:
+            open_rows[n_open] = i
+            n_open += 1
+    return n_open, n_settled
+
+
+@njit(nogil=True, fastmath=_FAST, cache=True)
+def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, labels, own, upper, lower, shifts, margins, sums, counts):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+    """Algorithm 2, map, with every tile of rows searched and summed while it is in cache; norm is 1 or 2."""
+    n = Y.shape[0]
+    open_rows = np.empty(_TILE, dtype=np.int64)
+    settled = np.empty(_TILE, dtype=np.int64)
+    for start in range(0, n, _TILE):
+        stop = min(start + _TILE, n)
+        n_open, n_settled = loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settled)
+        if norm == 1:
+            search_l1(Y, open_rows[:n_open], C32, C, largest, sizes, labels, own, upper, lower)
+            own_l1(Y, settled[:n_settled], C, labels, own)
+        else:
+            search_l2(Y, open_rows[:n_open], C32, halves, C, largest, sizes, labels, own, upper, lower)
+            own_l2(Y, settled[:n_settled], C, labels, own)
+        for p in range(n_settled):
+            upper[settled[p]] = own[settled[p]]
+        accumulate(Y[start:stop], weights[start:stop], labels[start:stop], sums, counts)
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
 def accumulate(Y, weights, labels, sums, counts):  # type: ignore[no-untyped-def]
-    """Algorithm 2, lines 8 and 9: Z and g of these rows. Returns the weighted sum of squared norms."""
-    squares = 0.0
+    """Algorithm 2, lines 8 and 9: Z and g of these rows."""
     for i in range(Y.shape[0]):
         w = weights[i]
         c = labels[i]
         counts[c] += w
-        total = 0.0
         for j in range(Y.shape[1]):
-            value = np.float64(Y[i, j])
-            sums[c, j] += w * value
-            total += value * value
-        squares += w * total
-    return squares
+            sums[c, j] += w * np.float64(Y[i, j])
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def to_own_l1(Y, C, labels, out):  # type: ignore[no-untyped-def]
-    """L1 distance of each row to the centroid of its label."""
-    for i in range(Y.shape[0]):
-        out[i] = _exact_l1(Y[i], C[labels[i]])
+def own_l1(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
+    """Exact L1 distance of the given rows to the centroid of their label."""
+    for p in range(rows.size):
+        out[rows[p]] = _exact_l1(Y[rows[p]], C[labels[rows[p]]])
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def to_own_l2(Y, C, labels, out):  # type: ignore[no-untyped-def]
-    """Euclidean distance of each row to the centroid of its label."""
-    for i in range(Y.shape[0]):
-        out[i] = np.sqrt(_exact_l2_squared(Y[i], C[labels[i]]))
+def own_l2(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
+    """Exact Euclidean distance of the given rows to the centroid of their label."""
+    for p in range(rows.size):
+        out[rows[p]] = np.sqrt(_exact_l2(Y[rows[p]], C[labels[rows[p]]]))

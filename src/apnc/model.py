@@ -81,7 +81,7 @@ class ClusterModel:
 
     def inertia(self, chunks: Chunks, dtype: type) -> float:
         """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""
-        step = LabelAndSum(self.discrepancy, self.centroids)
+        step = LabelAndSum(self.discrepancy.against(self.centroids))
         embedded = self.embedding.embed(chunks, dtype)
         return float(embedded.reduce(lambda chunk: step(chunk).sums.inertia, _add)) * self.scale**2
 

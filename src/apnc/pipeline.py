@@ -127,7 +127,7 @@ def fit_embedding(data: Data, settings: EmbeddingSettings) -> tuple[EmbeddingMod
     )
     advice.warn_if_indefinite(coefficients)
     norms = coefficients if isinstance(coefficients.discrepancy, Euclidean) else nystroem(landmarks, kernel)
-    Y = embed_sample(seeding, kernel, norms, data.dtype, np.float64)
+    Y = embed_sample(seeding, kernel, norms, data.dtype, np.float64, raw=True)
     residual = measure_residual(Y, diagonal, seeding.weights)
     advice.advise_on_residual(residual, coefficients)
     return EmbeddingModel(kernel, _remember(coefficients, kernel), residual), drawn
@@ -177,10 +177,16 @@ def measure_residual(Y: Array, diagonal: Array, weights: Array) -> float:
 
 
 def embed_sample(
-    sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
+    sample: Sample,
+    kernel: Kernel,
+    coefficients: Coefficients,
+    dtype: type,
+    out: type = np.float32,
+    raw: bool = False,
 ) -> Array:
     """Y of a sample that the driver holds."""
-    embedded: Chunks = embed(SingleChunk.of(sample.rows, sample.weights), kernel, coefficients, dtype, out)
+    chunk = SingleChunk.of(sample.rows, sample.weights)
+    embedded: Chunks = embed(chunk, kernel, coefficients, dtype, out, raw)
     return next(iter(embedded)).rows
 
 

@@ -213,7 +213,7 @@ def test_what_is_sent_to_workers_can_be_pickled(digits):
     chunk = Chunk(0, X[:30], np.ones(30), RowRange(0, 30))
     embed(_begin(chunk))
     Y = Join(np.float32)(pickle.loads(pickle.dumps(embed))(_begin(chunk)))
-    for step in (SumByNearest(e, C), LabelAndSum(e, C), FindFarthest(e, C, 2)):
+    for step in (SumByNearest(e.against(C)), LabelAndSum(e.against(C)), FindFarthest(e.against(C), 2)):
         pickle.loads(pickle.dumps(step))(Y)
     for step in (
         TakeCensus(content_hash, {"a": (1, 5)}),

@@ -40,21 +40,24 @@ def test_assignment_equals_scipy(embedded, discrepancy, metric):
     Y, w, C = embedded
     expected = cdist(Y, C, metric)
     np.testing.assert_allclose(discrepancy.distances(Y, C), expected, rtol=1e-12)
-    labels, partial = discrepancy.assign(Y, C, w)
+    labels, partial = discrepancy.against(C).assign(Y, w, {}, exact=True)
     np.testing.assert_array_equal(labels, expected.argmin(axis=1))
-    np.testing.assert_array_equal(labels, discrepancy.nearest(Y, C))
+    np.testing.assert_array_equal(labels, discrepancy.against(C).labels(Y))
     one_hot = (labels[:, None] == np.arange(11)) * w[:, None]
     np.testing.assert_allclose(partial.sums, one_hot.T @ Y.astype(float), atol=1e-9)
     np.testing.assert_array_equal(partial.counts, one_hot.sum(axis=0))
     assert partial.inertia == pytest.approx((w * expected.min(axis=1) ** 2).sum())
-    np.testing.assert_allclose(discrepancy.to_own(Y, C, labels), expected.min(axis=1))
+    np.testing.assert_allclose(discrepancy.against(C).own(Y, labels), expected.min(axis=1))
 
 
 @metrics
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 9])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 9, 24, 25, 60])
 def test_any_number_of_centroids(embedded, discrepancy, metric, k):
     Y, _, C = embedded
-    np.testing.assert_array_equal(discrepancy.nearest(Y, C[:k]), cdist(Y, C[:k], metric).argmin(axis=1))
+    C = np.concatenate([C, Y[:60] * 0.9])
+    np.testing.assert_array_equal(
+        discrepancy.against(C[:k]).labels(Y), cdist(Y, C[:k], metric).argmin(axis=1)
+    )
 
 
 @metrics
@@ -64,7 +67,7 @@ def test_thin_margins_are_decided_in_float64(discrepancy, metric):
     Y = (100 + rng.normal(size=(500, 10))).astype(np.float32)
     centre = Y.mean(axis=0).astype(float)
     C = centre + 1e-5 * rng.normal(size=(6, 10))
-    expected, labels = cdist(Y, C, metric), discrepancy.nearest(Y, C)
+    expected, labels = cdist(Y, C, metric), discrepancy.against(C).labels(Y)
     assert (labels == expected.argmin(axis=1)).mean() > 0.97
     np.testing.assert_allclose(expected[np.arange(500), labels], expected.min(axis=1), rtol=1e-6)
     in_float32 = ((Y[:, None] - C.astype(np.float32)) ** 2).sum(axis=2).argmin(axis=1)
@@ -75,9 +78,9 @@ def test_thin_margins_are_decided_in_float64(discrepancy, metric):
 def test_ties_go_to_the_lowest_cluster(discrepancy, metric):
     Y = np.zeros((5, 2), dtype=np.float32)
     C = np.array([[2.0, 0], [1, 0], [0, 1], [-1, 0]])
-    np.testing.assert_array_equal(discrepancy.nearest(Y, C), 1)
+    np.testing.assert_array_equal(discrepancy.against(C).labels(Y), 1)
     np.testing.assert_array_equal(
-        discrepancy.nearest(Y, C + 1e-13 * np.array([[0, 0], [1, 0], [0, 0], [0, 0]])), 1
+        discrepancy.against(C + 1e-13 * np.array([[0, 0], [1, 0], [0, 0], [0, 0]])).labels(Y), 1
     )
 
 
@@ -87,6 +90,43 @@ def test_a_plain_discrepancy_gives_the_same_fit(embedded, discrepancy, metric):
     chunks = SingleChunk.of(Y, w)
     fast, plain = (lloyd(chunks, C, e, 20, 0.0).centroids for e in (discrepancy, Naive(metric)))
     np.testing.assert_allclose(fast, plain, atol=1e-10)
+
+
+def settled_share(before, after):
+    """Share of rows that were not searched: their lower bounds only fell, all by one of two amounts."""
+    if before is None:
+        return 0.0
+    amounts, counts = np.unique((before - after).round(9), return_counts=True)
+    return counts[amounts >= 0].max(initial=0) / len(before) if counts.max() > 1 else 0.0
+
+
+@metrics
+@pytest.mark.parametrize("k", [3, 10, 40])
+@pytest.mark.parametrize("spread", [0.0, 3.0], ids=["noise", "clusters"])
+def test_bounds_change_no_label(discrepancy, metric, k, spread):
+    """Passes that reuse a chunk's scratch give the labels and sums of passes that search every row."""
+    rng = np.random.default_rng(k)
+    centers = spread * rng.normal(size=(k, 12))
+    Y = (centers[rng.integers(0, k, 2000)] + rng.normal(size=(2000, 12))).astype(np.float32)
+    w = rng.random(2000)
+    C, scratch, settled = Y[:k].astype(float), {}, 0
+    for _ in range(15):
+        before = scratch["rows"].lower.copy() if scratch else None
+        labels, partial = discrepancy.against(C).assign(Y, w, scratch, exact=True)
+        plain, expected = discrepancy.against(C).assign(Y, w, {}, exact=True)
+        np.testing.assert_array_equal(labels, plain)
+        np.testing.assert_array_equal(partial.sums, expected.sums)
+        assert partial.inertia == pytest.approx(expected.inertia, rel=1e-12)
+        settled = max(settled, settled_share(before, scratch["rows"].lower))
+        C = np.where(partial.counts[:, None] > 0, partial.sums / np.maximum(partial.counts, 1e-9)[:, None], C)
+    assert settled > (0.5 if spread else 0)
+
+
+@metrics
+def test_inertia_on_the_way_is_nearly_exact(embedded, discrepancy, metric):
+    Y, w, C = embedded
+    quick = discrepancy.against(C).assign(Y, w, {})[1]
+    assert quick.inertia == pytest.approx((w * cdist(Y, C, metric).min(axis=1) ** 2).sum(), rel=1e-5)
 
 
 def test_lloyd_equals_scikit_learn(embedded):
@@ -106,7 +146,7 @@ def test_lloyd_equals_scikit_learn(embedded):
 
 def test_mean_variance_is_the_weighted_variance(embedded):
     Y, w, C = embedded
-    _, partial = Euclidean().assign(Y, C, w)
+    _, partial = Euclidean().against(C).assign(Y, w, {})
     mean = np.average(Y, axis=0, weights=w)
     expected = np.average((Y - mean) ** 2, axis=0, weights=w).mean()
     assert partial.mean_variance == pytest.approx(expected, rel=1e-5)
@@ -118,7 +158,7 @@ def test_convergence_is_relative_to_the_variance(embedded):
     found = lloyd(
         SingleChunk.of(Y, w), C, Euclidean(), 100, 0.05, lambda n, shift, inertia: seen.append(shift)
     )
-    _, partial = Euclidean().assign(Y, C, w)
+    _, partial = Euclidean().against(C).assign(Y, w, {})
     bar = 0.05 * partial.mean_variance
     assert found.converged
     assert found.n_iter == len(seen) < 100
@@ -158,8 +198,8 @@ def test_empty_clusters_are_seeded_again(n_chunks):
 
 def test_partial_sums_add_up(embedded):
     Y, w, C = embedded
-    _, whole = Euclidean().assign(Y, C, w)
-    parts = [Euclidean().assign(Y[i : i + 100], C, w[i : i + 100])[1] for i in range(0, 997, 100)]
+    _, whole = Euclidean().against(C).assign(Y, w, {})
+    parts = [Euclidean().against(C).assign(Y[i : i + 100], w[i : i + 100], {})[1] for i in range(0, 997, 100)]
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -190,9 +230,8 @@ def test_restarts_keep_the_best():
 
     def inertia(n_init):
         C = seed_centroids(Y, w, 12, Euclidean(), "random", n_init, 0)
-        return (
-            Euclidean().assign(Y, lloyd(SingleChunk.of(Y, w), C, Euclidean(), 100, 0).centroids, w)[1].inertia
-        )
+        centroids = lloyd(SingleChunk.of(Y, w), C, Euclidean(), 100, 0).centroids
+        return Euclidean().against(centroids).assign(Y, w, {})[1].inertia
 
     assert inertia(20) < inertia(2)
 

@@ -247,3 +247,28 @@ def test_mixture_weights_are_checked(digits):
             KernelEmbedding(embedding=EnsembleEmbedding(3, bad), n_landmarks=30).fit(digits[0])
     with pytest.raises(ValueError, match="n_blocks"):
         KernelEmbedding(embedding=EnsembleEmbedding(0), n_landmarks=30).fit(digits[0])
+
+
+@pytest.mark.parametrize("embedding", ["nystroem", "ensemble"])
+def test_rows_of_a_normalized_kernel_have_norm_one(digits, embedding):
+    """Decision 16: the approximate kernel is normalised too."""
+    X = digits[0] * 4
+    X[7] = 0
+    options = {
+        "kernel": "polynomial",
+        "gamma": 1.0,
+        "degree": 5,
+        "coef0": 0,
+        "n_landmarks": 40,
+        "random_state": 0,
+    }
+    plain = KernelEmbedding(embedding=embedding, **options).fit(X).transform(X)
+    unit = KernelEmbedding(embedding=embedding, normalize_kernel=True, **options).fit(X)
+    Y = unit.transform(X)
+    norms = np.linalg.norm(Y, axis=1)
+    np.testing.assert_allclose(np.delete(norms, 7), 1)
+    assert norms[7] == 0
+    assert unit.residual_ > 0.05
+    if embedding == "nystroem":
+        other = plain / np.maximum(np.linalg.norm(plain, axis=1, keepdims=True), 1e-300)
+        np.testing.assert_allclose(Y @ Y.T, other @ other.T, atol=1e-5)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc.discrepancy import Discrepancy, PartialSums
+from apnc.discrepancy import Discrepancy, Nearest, PartialSums
 from apnc.engines.contract import Chunk, Chunks
 
 Array = npt.NDArray[Any]
@@ -19,22 +19,20 @@ OnIteration = Callable[[int, float, float], None]
 class SumByNearest:
     """Algorithm 2, map: assign the rows of a chunk and sum them up by cluster."""
 
-    discrepancy: Discrepancy
-    centroids: Array
+    nearest: Nearest
 
     def __call__(self, chunk: Chunk) -> PartialSums:
-        return self.discrepancy.assign(chunk.rows, self.centroids, chunk.weights)[1]
+        return self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch)[1]
 
 
 @dataclass(frozen=True)
 class LabelAndSum:
     """The last assignment: labels of a chunk's rows beside their partial sums."""
 
-    discrepancy: Discrepancy
-    centroids: Array
+    nearest: Nearest
 
     def __call__(self, chunk: Chunk) -> "Assignment":
-        labels, sums = self.discrepancy.assign(chunk.rows, self.centroids, chunk.weights)
+        labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
         return Assignment((labels,), sums)
 
 
@@ -79,14 +77,12 @@ class Farthest:
 class FindFarthest:
     """The second reduce, run only when a cluster is empty: candidates of a chunk."""
 
-    discrepancy: Discrepancy
-    centroids: Array
+    nearest: Nearest
     size: int
 
     def __call__(self, chunk: Chunk) -> Farthest:
         Y = chunk.rows[chunk.weights > 0]
-        labels = self.discrepancy.nearest(Y, self.centroids)
-        return farthest(Y, self.discrepancy.to_own(Y, self.centroids, labels), self.size)
+        return farthest(Y, self.nearest.own(Y, self.nearest.labels(Y)), self.size)
 
 
 def farthest(rows: Array, distances: Array, size: int) -> Farthest:
@@ -130,11 +126,12 @@ def lloyd(
     """
     centroids = np.array(centroids, dtype=np.float64)
     for n_iter in range(1, max_iter + 1):
-        partial = Y.reduce(SumByNearest(discrepancy, centroids), PartialSums.__add__)
+        nearest = discrepancy.against(centroids)
+        partial = Y.reduce(SumByNearest(nearest), PartialSums.__add__)
         updated = update(partial, centroids)
         empty = np.flatnonzero(partial.counts == 0)
         if len(empty):
-            reseed(updated, empty, Y, discrepancy, centroids)
+            reseed(updated, empty, Y, nearest)
         shift = float(((updated - centroids) ** 2).sum())
         centroids = updated
         if on_iteration is not None:
@@ -152,12 +149,12 @@ def update(partial: PartialSums, centroids: Array) -> Array:
     return updated
 
 
-def reseed(updated: Array, empty: Array, Y: Chunks, discrepancy: Discrepancy, centroids: Array) -> None:
+def reseed(updated: Array, empty: Array, Y: Chunks, nearest: Nearest) -> None:
     """Put empty clusters on the farthest distinct rows, as far as there are any."""
-    found = Y.reduce(FindFarthest(discrepancy, centroids, len(empty)), Farthest.__add__)
+    found = Y.reduce(FindFarthest(nearest, len(empty)), Farthest.__add__)
     updated[empty[: len(found.rows)]] = found.rows
 
 
 def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
     """The assignment that follows the last update, so that predicting the data gives its labels."""
-    return Y.reduce(LabelAndSum(discrepancy, centroids), Assignment.__add__)
+    return Y.reduce(LabelAndSum(discrepancy.against(centroids)), Assignment.__add__)

@@ -41,7 +41,7 @@ def seed_centroids(
     best, lowest = None, np.inf
     for start in starts:
         centroids = lloyd(sample, start, discrepancy, SAMPLE_ITERATIONS, 1e-4).centroids
-        inertia = SumByNearest(discrepancy, centroids)(sample.chunk).inertia
+        inertia = SumByNearest(discrepancy.against(centroids))(sample.chunk).inertia
         if best is None or inertia < lowest:
             best, lowest = centroids, inertia
     assert best is not None
@@ -94,8 +94,8 @@ class SumByLabel:
 
         Y, labels = chunk.rows
         sums, counts = np.zeros((self.n_clusters, Y.shape[1])), np.zeros(self.n_clusters)
-        squares = accumulate(Y, chunk.weights, labels, sums, counts)
-        return PartialSums(sums, counts, 0.0, squares)
+        accumulate(Y, chunk.weights, labels, sums, counts)
+        return PartialSums(sums, counts, 0.0, 0.0)
 
 
 def centroids_of_partition(labelled: Chunks, k: int) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from apnc.discrepancy import Discrepancy
+from apnc.discrepancy import Discrepancy, Euclidean
 from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel, KernelRows
 
@@ -122,13 +122,21 @@ class EmbedBlock:
 
 @dataclass(frozen=True)
 class Join:
-    """Algorithm 1, lines 10 to 14: the portions of each row side by side; X is dropped here."""
+    """Algorithm 1, lines 10 to 14: the portions of each row side by side; X is dropped here.
+
+    ``unit`` scales each row to norm 1 (docs/decisions/16-unit-rows.md).
+    """
 
     dtype: type
+    unit: bool = False
 
     def __call__(self, chunk: Chunk) -> Chunk:
-        parts = [part.astype(self.dtype, copy=False) for part in chunk.rows.parts]
-        return chunk.with_rows(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
+        parts = chunk.rows.parts
+        Y = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        if self.unit:
+            norms = np.sqrt(np.einsum("ij,ij->i", Y, Y))
+            Y *= np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)[:, None]
+        return chunk.with_rows(Y.astype(self.dtype, copy=False))
 
 
 def _begin(chunk: Chunk) -> Chunk:
@@ -136,13 +144,20 @@ def _begin(chunk: Chunk) -> Chunk:
 
 
 def embed(
-    chunks: Chunks, kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
+    chunks: Chunks,
+    kernel: Kernel,
+    coefficients: Coefficients,
+    dtype: type,
+    out: type = np.float32,
+    raw: bool = False,
 ) -> Chunks:
     """Algorithm 1: embed every row, block after block.
 
-    ``dtype`` is the type of the products, ``out`` the type of Y.
+    ``dtype`` is the type of the products, ``out`` the type of Y. Rows of a normalised kernel are scaled to
+    norm 1 unless ``raw`` asks for R K_L(x) itself.
     """
     embedded = chunks.map(_begin)
     for block in coefficients.blocks:
         embedded = embedded.map(EmbedBlock(kernel, block, dtype))
-    return embedded.map(Join(out))
+    unit = kernel.unit and isinstance(coefficients.discrepancy, Euclidean) and not raw
+    return embedded.map(Join(out, unit))

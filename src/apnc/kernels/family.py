@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,12 @@ class KernelRows:
 
 
 class Kernel(ABC):
-    """A similarity between instances."""
+    """A similarity between instances.
+
+    ``unit`` says that k(x, x) = 1 is what the user asked for, so that embedded rows are scaled to it.
+    """
+
+    unit: ClassVar[bool] = False
 
     @abstractmethod
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
@@ -60,6 +65,7 @@ class Kernel(ABC):
 class NormalizedKernel(Kernel):
     """k(x, y) / sqrt(k(x, x) k(y, y)); instances with k(x, x) = 0 are similar to nothing."""
 
+    unit: ClassVar[bool] = True
     kernel: Kernel
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:

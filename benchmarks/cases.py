@@ -1,0 +1,389 @@
+"""What is compared: each case prepares data once a process, and has several contestants that are timed on it.
+
+A contestant is a function of the prepared data that returns the function to time; what that returns
+(NMI, rates) joins the row.
+"""
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks import data, peaks
+
+Prepared = dict[str, Any]
+Timed = Callable[[], dict[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A comparison; ``sizes`` holds the parameters of the full and of the smoke version."""
+
+    title: str
+    sizes: dict[str, dict[str, int]]
+    prepare: Callable[..., Prepared]
+    contestants: dict[str, Callable[[Prepared], Timed]]
+    repetitions: int = 3
+
+
+def sizes(smoke: dict[str, int], **full: int) -> dict[str, dict[str, int]]:
+    return {"full": full, "smoke": full | smoke}
+
+
+# Embedding
+
+
+def prepare_embedding(n: int, d: int, l: int, m: int) -> Prepared:  # noqa: E741
+    X = data.blobs(n, d, 20)
+    return {"X": X, "l": l, "m": m, "flops": 2.0 * n * l * (d + m)}
+
+
+def embed_apnc(p: Prepared) -> Timed:
+    from apnc import KernelEmbedding
+
+    embedding = KernelEmbedding(n_landmarks=p["l"], n_components=p["m"], random_state=0).fit(p["X"][:5000])
+    embedding.transform(p["X"][:5000])
+
+    def run() -> dict[str, Any]:
+        embedding.transform(p["X"])
+        return {"flops": p["flops"]}
+
+    return run
+
+
+def embed_sklearn(p: Prepared) -> Timed:
+    from sklearn.kernel_approximation import Nystroem
+
+    nystroem = Nystroem(gamma=1e-3, n_components=p["l"], random_state=0).fit(p["X"][:5000])
+    return lambda: nystroem.transform(p["X"]) is None or {"flops": p["flops"]}
+
+
+# One pass over Y
+
+
+def prepare_pass(n: int, m: int, k: int, iterations: int) -> Prepared:
+    Y = data.blobs(n, m, k)
+    rng = np.random.default_rng(1)
+    C = Y[rng.choice(n, k, replace=False)].astype(np.float64)
+    return {"Y": Y, "C": C, "iterations": iterations, "elements": float(n) * m * k, "bytes": float(Y.nbytes)}
+
+
+def chunks_of(Y: np.ndarray, threads: int | None = None) -> Any:
+    from apnc.engines.local import LocalChunks, n_threads, split
+
+    ranges = split(len(Y), max(1, (1 << 22) // (4 * Y.shape[1])))
+    return LocalChunks.of(Y, np.ones(len(Y)), ranges, n_threads(threads))
+
+
+def pass_apnc(name: str, threads: int | None = None) -> Callable[[Prepared], Timed]:
+    def contestant(p: Prepared) -> Timed:
+        from apnc import discrepancy
+        from apnc.clustering.lloyd import lloyd
+
+        e = getattr(discrepancy, name)()
+        with chunks_of(p["Y"][:2000]).cached() as small:
+            lloyd(small, p["C"], e, 2, 0.0)
+        p["keeping"] = chunks_of(p["Y"], threads).cached()
+        Y = p["keeping"].__enter__()
+
+        def run() -> dict[str, Any]:
+            import time
+
+            begin = time.perf_counter()
+            found = lloyd(Y, p["C"], e, p["iterations"], 0.0)
+            seconds = (time.perf_counter() - begin) / found.n_iter
+            return {"seconds": seconds, "elements": p["elements"], "bytes": p["bytes"]}
+
+        return run
+
+    return contestant
+
+
+def manhattan_sklearn(p: Prepared) -> Timed:
+    from sklearn.metrics import pairwise_distances_argmin
+
+    return lambda: (
+        pairwise_distances_argmin(p["Y"], p["C"].astype(np.float32), metric="manhattan") is None or {}
+    )
+
+
+def manhattan_scipy(p: Prepared) -> Timed:
+    from scipy.spatial.distance import cdist
+
+    def run() -> None:
+        for start in range(0, len(p["Y"]), 5000):
+            cdist(p["Y"][start : start + 5000], p["C"], "cityblock").argmin(axis=1)
+
+    return run
+
+
+def euclidean_faiss(p: Prepared) -> Timed:
+    import faiss
+
+    n, m = p["Y"].shape
+
+    def run() -> dict[str, Any]:
+        import time
+
+        options = {
+            "niter": p["iterations"],
+            "nredo": 1,
+            "max_points_per_centroid": n,
+            "min_points_per_centroid": 1,
+        }
+        kmeans = faiss.Kmeans(m, len(p["C"]), **options, seed=0)
+        begin = time.perf_counter()
+        kmeans.train(p["Y"], init_centroids=p["C"].astype(np.float32))
+        return {"seconds": (time.perf_counter() - begin) / p["iterations"]}
+
+    return run
+
+
+def euclidean_sklearn(p: Prepared) -> Timed:
+    from sklearn.cluster import KMeans
+
+    def run() -> dict[str, Any]:
+        import time
+
+        start = p["C"].astype(np.float32)
+        kmeans = KMeans(len(start), init=start, n_init=1, max_iter=p["iterations"], tol=0, algorithm="lloyd")
+        begin = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kmeans.fit(p["Y"])
+        return {"seconds": (time.perf_counter() - begin) / kmeans.n_iter_}
+
+    return run
+
+
+# Whole fits
+
+
+def prepare_covtype(n: int, l: int, m: int, iterations: int) -> Prepared:  # noqa: E741
+    X, y, real = data.covtype(n)
+    return {"X": X, "y": y, "k": 7, "l": l, "m": m, "iterations": iterations, "real_data": real}
+
+
+def prepare_generated(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:  # noqa: E741
+    X = data.blobs(n, d, k)
+    return {"X": X, "y": None, "k": k, "l": l, "m": m, "iterations": iterations}
+
+
+def gamma_of(p: Prepared) -> float:
+    from apnc import KernelEmbedding
+
+    return float(KernelEmbedding(n_landmarks=50, random_state=0).fit(p["X"][::50]).gamma_)
+
+
+def score(p: Prepared, labels: np.ndarray) -> dict[str, Any]:
+    if p["y"] is None:
+        return {}
+    from sklearn.metrics import normalized_mutual_info_score
+
+    nmi = normalized_mutual_info_score(p["y"], labels, average_method="geometric")
+    return {"nmi": round(100 * nmi, 2), "real_data": p["real_data"]}
+
+
+def fit_apnc(
+    embedding: str = "nystroem", dtype: type | None = None, **options: Any
+) -> Callable[[Prepared], Timed]:
+    def contestant(p: Prepared) -> Timed:
+        import time
+
+        from apnc import KernelKMeans
+
+        km = KernelKMeans(
+            p["k"],
+            embedding=embedding,
+            n_landmarks=p["l"],
+            n_components=p["m"],
+            max_iter=p["iterations"],
+            tol=0.0,
+            random_state=p.get("seed", 0),
+            **({"init": "random", "n_init": 1} | options),
+        )
+        X = p["X"] if dtype is None else p["X"].astype(dtype)
+        p.pop("X") if dtype is not None else None
+        warnings.simplefilter("ignore")
+        KernelKMeans(2, n_landmarks=20, embedding=embedding, random_state=0).fit(X[:500])
+
+        def run() -> dict[str, Any]:
+            begin = time.perf_counter()
+            km.fit(X)
+            seconds = time.perf_counter() - begin
+            flops = 2.0 * len(X) * p["l"] * (X.shape[1] + km.n_components_)
+            elements = float(len(X)) * p["k"] * km.n_components_ * (km.n_iter_ + 1)
+            streamed = 4.0 * len(X) * km.n_components_ * (km.n_iter_ + 1)
+            work = {"flops": flops, "elements": elements, "bytes": X.nbytes + streamed, "n_iter": km.n_iter_}
+            return {"seconds": seconds, **work, **score(p, km.labels_)}
+
+        return run
+
+    return contestant
+
+
+def fit_sklearn(kmeans: str = "KMeans", truncate: bool = False) -> Callable[[Prepared], Timed]:
+    def contestant(p: Prepared) -> Timed:
+        import time
+
+        import sklearn.cluster
+        from sklearn.decomposition import PCA
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.pipeline import make_pipeline
+
+        steps: list[Any] = [Nystroem(gamma=gamma_of(p), n_components=p["l"], random_state=0)]
+        if truncate:
+            steps.append(PCA(p["m"], random_state=0))
+        method = getattr(sklearn.cluster, kmeans)
+        options = {"algorithm": "lloyd"} if kmeans == "KMeans" else {"batch_size": 4096}
+        steps.append(
+            method(
+                p["k"], init="random", n_init=1, max_iter=p["iterations"], tol=0, random_state=0, **options
+            )
+        )
+        pipeline = make_pipeline(*steps)
+        warnings.simplefilter("ignore")
+
+        def run() -> dict[str, Any]:
+            begin = time.perf_counter()
+            labels = pipeline.fit_predict(p["X"])
+            return {"seconds": time.perf_counter() - begin, **score(p, labels)}
+
+        return run
+
+    return contestant
+
+
+def fit_exact(p: Prepared) -> Timed:
+    def run() -> None:
+        data.numpy_kernel_k_means(p["X"], p["k"], gamma_of(p), p["iterations"])
+
+    return run
+
+
+def timed_import(statement: str) -> Callable[[Prepared], Timed]:
+    code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+
+    def run() -> dict[str, Any]:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        return {"seconds": float(done.stdout)}
+
+    def contestant(p: Prepared) -> Timed:
+        run()
+        return run
+
+    return contestant
+
+
+IMAGENET = {"n": 1_262_102, "d": 900, "k": 164, "l": 1500, "m": 500, "iterations": 20}
+SMALL_FIT = {"n": 20_000, "l": 100, "m": 50, "iterations": 3}
+KMEANS = {
+    "apnc": pass_apnc("Euclidean"),
+    "faiss": euclidean_faiss,
+    "scikit-learn": euclidean_sklearn,
+}
+
+CASES = {
+    "peaks": Case(
+        "What the machine can do",
+        sizes({"seconds": 1}, seconds=4),
+        peaks.prepare,
+        {"sgemm": peaks.sgemm, "fp_add": peaks.fp_add, "bandwidth": peaks.bandwidth},
+    ),
+    "embed": Case(
+        "Embedding, d=900 l=1500 m=500",
+        sizes({"n": 4000, "d": 90, "l": 150, "m": 50}, n=40_000, d=900, l=1500, m=500),
+        prepare_embedding,
+        {"apnc": embed_apnc, "scikit-learn Nystroem": embed_sklearn},
+    ),
+    "l1_pass": Case(
+        "L1 pass, n=100,000 m=500 k=164",
+        sizes({"n": 3000}, n=100_000, m=500, k=164, iterations=5),
+        prepare_pass,
+        {
+            "apnc": pass_apnc("Manhattan"),
+            "scikit-learn manhattan": manhattan_sklearn,
+            "scipy cdist": manhattan_scipy,
+        },
+    ),
+    "l2_pass_k164": Case(
+        "L2 pass, n=200,000 m=500 k=164",
+        sizes({"n": 3000}, n=200_000, m=500, k=164, iterations=10),
+        prepare_pass,
+        KMEANS,
+    ),
+    "l2_pass_k7": Case(
+        "L2 pass, n=581,012 m=500 k=7",
+        sizes({"n": 5000}, n=581_012, m=500, k=7, iterations=20),
+        prepare_pass,
+        KMEANS,
+    ),
+    "covtype_l500": Case(
+        "CovType, l=500 m=500 k=7, 20 iterations",
+        sizes(SMALL_FIT, n=581_012, l=500, m=500, iterations=20),
+        prepare_covtype,
+        {
+            "apnc": fit_apnc(),
+            "apnc stable": fit_apnc("stable"),
+            "scikit-learn Nystroem + KMeans": fit_sklearn(),
+            "scikit-learn Nystroem + MiniBatchKMeans": fit_sklearn("MiniBatchKMeans"),
+        },
+    ),
+    "covtype_l1500": Case(
+        "CovType, l=1500 m=500 k=7, 20 iterations",
+        sizes(SMALL_FIT, n=581_012, l=1500, m=500, iterations=20),
+        prepare_covtype,
+        {
+            "apnc": fit_apnc(),
+            "apnc stable": fit_apnc("stable"),
+            "scikit-learn Nystroem + KMeans": fit_sklearn(),
+            "scikit-learn Nystroem + PCA + KMeans": fit_sklearn(truncate=True),
+        },
+    ),
+    "imagenet": Case(
+        "Generated, 1,262,102 x 900, k=164 l=1500 m=500, 20 iterations",
+        sizes(SMALL_FIT | {"d": 90, "k": 16}, **IMAGENET),
+        prepare_generated,
+        {"apnc": fit_apnc(), "apnc stable": fit_apnc("stable")},
+    ),
+    "float64": Case(
+        "The same fit on float32 and float64 rows, 200,000 x 200, l=500 m=300 k=20",
+        sizes(SMALL_FIT, n=200_000, d=200, k=20, l=500, m=300, iterations=20),
+        prepare_generated,
+        {"float32": fit_apnc(dtype=np.float32), "float64": fit_apnc(dtype=np.float64)},
+    ),
+    "restarts": Case(
+        "Starts on the sample, 100,000 x 50, k=100: one start against ten",
+        sizes(SMALL_FIT | {"k": 10}, n=100_000, d=50, k=100, l=500, m=300, iterations=20),
+        prepare_generated,
+        {
+            "one k-means++ start": fit_apnc(init="k-means++"),
+            "ten k-means++ starts": fit_apnc(init="k-means++", n_init=10),
+        },
+    ),
+    "exact": Case(
+        "Exact kernel k-means in numpy, 8,000 x 50, k=10, against l=300",
+        sizes({"n": 1000}, n=8000, d=50, k=10, l=300, m=300, iterations=20),
+        prepare_generated,
+        {"apnc": fit_apnc(), "numpy exact": fit_exact},
+    ),
+    "threads": Case(
+        "One thread against two, 200,000 x 200, l=500 m=300 k=50",
+        sizes(SMALL_FIT, n=200_000, d=200, k=50, l=500, m=300, iterations=20),
+        prepare_generated,
+        {"1 thread": fit_apnc(n_jobs=1), "2 threads": fit_apnc(n_jobs=2)},
+    ),
+    "import": Case(
+        "Import",
+        sizes({}, repeat=1),
+        lambda repeat: {},
+        {
+            "import apnc": timed_import("import apnc"),
+            "scikit-learn KMeans": timed_import("from sklearn.cluster import KMeans"),
+        },
+    ),
+}

@@ -1,0 +1,63 @@
+"""One measurement: a fresh process runs one contestant of one case and prints a JSON line.
+
+python -m benchmarks.measure CASE CONTESTANT SIZE
+"""
+
+import json
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+
+class PeakMemory:
+    """Peak resident memory of this process while the context is open, by sampling /proc."""
+
+    def __enter__(self) -> "PeakMemory":
+        self.before = resident_bytes()
+        self.peak = self.before
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.02):
+            self.peak = max(self.peak, resident_bytes())
+
+
+def resident_bytes() -> int:
+    """Resident memory now; its all-time peak where /proc is missing."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * resource.getpagesize()
+
+
+def measure(case_name: str, contestant: str, size: str) -> dict[str, Any]:
+    """Prepare, run once, and report seconds, memory and whatever the contestant returns."""
+    from benchmarks.cases import CASES
+
+    case = CASES[case_name]
+    prepared = case.prepare(**case.sizes[size])
+    run = case.contestants[contestant](prepared)
+    with PeakMemory() as memory:
+        begin = time.perf_counter()
+        found = run() or {}
+        seconds = time.perf_counter() - begin
+    return {"seconds": found.pop("seconds", seconds), "peak_bytes": memory.peak, **found}
+
+
+def main() -> None:
+    print(json.dumps(measure(*sys.argv[1:4])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Run the comparisons side by side and write a row for each measurement.
+
+    python -m benchmarks.run [--smoke] [--only CASE,CASE] [--out FILE]
+
+Each measurement is a process of its own; repetitions are interleaved over the contestants.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import CASES
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "speed.jsonl"
+
+
+def machine() -> dict[str, Any]:
+    """What the rows were measured on."""
+    packages = ("apnc", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "versions": {name: installed(name) for name in packages},
+    }
+
+
+def installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def one(case: str, contestant: str, size: str) -> dict[str, Any]:
+    """One measurement in its own process; a failure is a row too."""
+    command = [sys.executable, "-m", "benchmarks.measure", case, contestant, size]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if done.returncode:
+        return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def rows_of(case: str, size: str, repetitions: int) -> list[dict[str, Any]]:
+    rows = []
+    for repetition in range(repetitions):
+        for contestant in CASES[case].contestants:
+            found = one(case, contestant, size)
+            rows.append(
+                {"case": case, "contestant": contestant, "size": size, "repetition": repetition, **found}
+            )
+            shown = found.get("failed") or " ".join(
+                f"{key}={value:.4g}" for key, value in found.items() if isinstance(value, float | int)
+            )
+            print(f"{case} | {contestant} | {shown}", flush=True)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="small sizes, one repetition")
+    parser.add_argument("--only", default=",".join(CASES), help="cases to run, separated by commas")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS, help="file of rows; rows of other cases are kept"
+    )
+    options = parser.parse_args()
+    size = "smoke" if options.smoke else "full"
+    chosen = options.only.split(",")
+    kept = []
+    if options.out.exists():
+        kept = [
+            row for row in map(json.loads, options.out.read_text().splitlines()) if row["case"] not in chosen
+        ]
+    context = {"when": time.strftime("%Y-%m-%d"), **machine()}
+    failures = 0
+    for case in chosen:
+        rows = rows_of(case, size, 1 if options.smoke else CASES[case].repetitions)
+        failures += sum("failed" in row for row in rows)
+        kept += [row | context for row in rows]
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text("".join(json.dumps(row) + "\n" for row in kept))
+    print(f"{len(kept)} rows in {options.out}, {failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
