@@ -74,6 +74,11 @@ class Nearest:
         """The discrepancy e of each row to the centroid of its label, by direct differences."""
         return self.discrepancy.distances(Y, self.centroids)[np.arange(len(labels)), labels]
 
+    def known(self, Y: Array, scratch: dict[str, Any]) -> tuple[Array, Array]:
+        """Labels and, roughly, discrepancies to the own centroid; from the last pass if it is remembered."""
+        labels = self.labels(Y)
+        return labels, self.own(Y, labels)
+
     def assign(
         self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
     ) -> tuple[Array, PartialSums]:
@@ -166,6 +171,13 @@ class NearestByBounds(Nearest):
         exact = own_l1 if self.norm == 1 else own_l2
         exact(Y, np.arange(len(Y)), self.centroids, labels, out)
         return out
+
+    def known(self, Y: Array, scratch: dict[str, Any]) -> tuple[Array, Array]:
+        """Labels and, roughly, discrepancies to the own centroid; from the last pass if it is remembered."""
+        state: RowState | None = scratch.get("rows")
+        if state is not None and state.centroids is self.centroids:
+            return state.labels, state.own
+        return super().known(Y, scratch)
 
     def assign(
         self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False

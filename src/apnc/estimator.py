@@ -156,7 +156,7 @@ class KernelEmbedding(_KernelEstimator):
     def transform(self, X: Any) -> Array:
         """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64."""
         data = self._new_data(X)
-        return self._embedding_model.embed_array(data.chunks, data.dtype, data.dtype)
+        return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -312,12 +312,12 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
     def transform(self, X: Any) -> Array:
         """Distances to the centroids on the kernel's scale, shape (n, k), float64."""
         data = self._new_data(X)
-        return self._model.distances(data.chunks, data.dtype)
+        return self._model.distances(data.chunks, data.n_rows, data.dtype)
 
     def embed(self, X: Any) -> Array:
         """Y, shape (n, n_components_), float32."""
         data = self._new_data(X)
-        return self._embedding_model.embed_array(data.chunks, data.dtype)
+        return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of X."""

@@ -14,7 +14,7 @@ SETTLED = 1e-6
 #: Sums may be reordered (vectorised) and nothing is NaN; infinities keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 #: Rows that a pass handles together, while they are in the first levels of cache.
-_TILE = 32
+_TILE = 48
 
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
@@ -135,43 +135,73 @@ def row_sums(Y, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def products_tile(Y, a, b, C32, at_a, at_b):  # type: ignore[no-untyped-def]
-    """Inner products of rows a and b with all centroids: two rows and four centroids in registers."""
-    for c in range(0, C32.shape[0], 4):
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = np.float32(0)
-        for j in range(C32.shape[1]):
-            u = Y[a, j]
-            v = Y[b, j]
-            a0 += u * C32[c, j]
-            a1 += u * C32[c + 1, j]
-            a2 += u * C32[c + 2, j]
-            a3 += u * C32[c + 3, j]
-            b0 += v * C32[c, j]
-            b1 += v * C32[c + 1, j]
-            b2 += v * C32[c + 2, j]
-            b3 += v * C32[c + 3, j]
-        at_a[c], at_a[c + 1], at_a[c + 2], at_a[c + 3] = a0, a1, a2, a3
-        at_b[c], at_b[c + 1], at_b[c + 2], at_b[c + 3] = b0, b1, b2, b3
+def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
+    """Inner products of the given rows with all centroids.
+
+    Three rows and four centroids are in registers, eight centroids in the nearest cache. ``e`` has two
+    rows more than there are rows, for a last tile that is not full.
+    """
+    k, m = C32.shape
+    last = rows.size - 1
+    for block in range(0, k, 8):
+        for p in range(0, rows.size, 3):
+            a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
+            for c in range(block, min(block + 8, k), 4):
+                a0 = a1 = a2 = a3 = np.float32(0)
+                b0 = b1 = b2 = b3 = np.float32(0)
+                d0 = d1 = d2 = d3 = np.float32(0)
+                for j in range(m):
+                    u, v, w = Y[a, j], Y[b, j], Y[d, j]
+                    a0 += u * C32[c, j]
+                    a1 += u * C32[c + 1, j]
+                    a2 += u * C32[c + 2, j]
+                    a3 += u * C32[c + 3, j]
+                    b0 += v * C32[c, j]
+                    b1 += v * C32[c + 1, j]
+                    b2 += v * C32[c + 2, j]
+                    b3 += v * C32[c + 3, j]
+                    d0 += w * C32[c, j]
+                    d1 += w * C32[c + 1, j]
+                    d2 += w * C32[c + 2, j]
+                    d3 += w * C32[c + 3, j]
+                e[p, c], e[p, c + 1], e[p, c + 2], e[p, c + 3] = a0, a1, a2, a3
+                e[p + 1, c], e[p + 1, c + 1], e[p + 1, c + 2], e[p + 1, c + 3] = b0, b1, b2, b3
+                e[p + 2, c], e[p + 2, c + 1], e[p + 2, c + 2], e[p + 2, c + 3] = d0, d1, d2, d3
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def absolute_tile(Y, a, b, C32, at_a, at_b):  # type: ignore[no-untyped-def]
-    """L1 distances of rows a and b to all centroids: two rows and four centroids in registers."""
-    for c in range(0, C32.shape[0], 4):
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = np.float32(0)
-        for j in range(C32.shape[1]):
-            u = Y[a, j]
-            v = Y[b, j]
-            a0 += abs(u - C32[c, j])
-            a1 += abs(u - C32[c + 1, j])
-            a2 += abs(u - C32[c + 2, j])
-            a3 += abs(u - C32[c + 3, j])
-            b0 += abs(v - C32[c, j])
-            b1 += abs(v - C32[c + 1, j])
-            b2 += abs(v - C32[c + 2, j])
-            b3 += abs(v - C32[c + 3, j])
-        at_a[c], at_a[c + 1], at_a[c + 2], at_a[c + 3] = a0, a1, a2, a3
-        at_b[c], at_b[c + 1], at_b[c + 2], at_b[c + 3] = b0, b1, b2, b3
+def absolute(Y, rows, C32, e):  # type: ignore[no-untyped-def]
+    """L1 distances of the given rows to all centroids.
+
+    Three rows and four centroids are in registers, eight centroids in the nearest cache. ``e`` has two
+    rows more than there are rows, for a last tile that is not full.
+    """
+    k, m = C32.shape
+    last = rows.size - 1
+    for block in range(0, k, 8):
+        for p in range(0, rows.size, 3):
+            a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
+            for c in range(block, min(block + 8, k), 4):
+                a0 = a1 = a2 = a3 = np.float32(0)
+                b0 = b1 = b2 = b3 = np.float32(0)
+                d0 = d1 = d2 = d3 = np.float32(0)
+                for j in range(m):
+                    u, v, w = Y[a, j], Y[b, j], Y[d, j]
+                    a0 += abs(u - C32[c, j])
+                    a1 += abs(u - C32[c + 1, j])
+                    a2 += abs(u - C32[c + 2, j])
+                    a3 += abs(u - C32[c + 3, j])
+                    b0 += abs(v - C32[c, j])
+                    b1 += abs(v - C32[c + 1, j])
+                    b2 += abs(v - C32[c + 2, j])
+                    b3 += abs(v - C32[c + 3, j])
+                    d0 += abs(w - C32[c, j])
+                    d1 += abs(w - C32[c + 1, j])
+                    d2 += abs(w - C32[c + 2, j])
+                    d3 += abs(w - C32[c + 3, j])
+                e[p, c], e[p, c + 1], e[p, c + 2], e[p, c + 3] = a0, a1, a2, a3
+                e[p + 1, c], e[p + 1, c + 1], e[p + 1, c + 2], e[p + 1, c + 3] = b0, b1, b2, b3
+                e[p + 2, c], e[p + 2, c + 1], e[p + 2, c + 2], e[p + 2, c + 3] = d0, d1, d2, d3
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
@@ -222,20 +252,17 @@ def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def search_l1(Y, rows, C32, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+def search_l1(Y, rows, C32, C, largest, sizes, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
     """Eq. 4 with the L1 discrepancy for the given rows, with bounds on the nearest and the next."""
-    at = np.empty((2, C32.shape[0]), dtype=np.float32)
-    for p in range(0, rows.size, 2):
-        a, b = rows[p], rows[min(p + 1, rows.size - 1)]
-        absolute_tile(Y, a, b, C32, at[0], at[1])
-        for q in range(min(2, rows.size - p)):
-            i = rows[p + q]
-            scale = sizes[i] + largest
-            label, best, second = _settle_l1(Y[i], at[q], C, scale)
-            labels[i] = label
-            own[i] = best
-            upper[i] = best + THIN * scale
-            lower[i] = second - THIN * scale
+    absolute(Y, rows, C32, e)
+    for p in range(rows.size):
+        i = rows[p]
+        scale = sizes[i] + largest
+        label, best, second = _settle_l1(Y[i], e[p], C, scale)
+        labels[i] = label
+        own[i] = best
+        upper[i] = best + THIN * scale
+        lower[i] = second - THIN * scale
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
@@ -249,26 +276,19 @@ def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: i
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def search_l2(Y, rows, C32, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+def search_l2(Y, rows, C32, halves, C, largest, sizes, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
     """Eq. 4 with the Euclidean discrepancy for the given rows, few centroids; ``halves`` is |c|^2 / 2."""
-    k = C.shape[0]
-    at = np.empty((2, C32.shape[0]), dtype=np.float32)
-    for p in range(0, rows.size, 2):
-        a, b = rows[p], rows[min(p + 1, rows.size - 1)]
-        products_tile(Y, a, b, C32, at[0], at[1])
-        for q in range(min(2, rows.size - p)):
-            for c in range(k):
-                at[q, c] = 2 * (halves[c] - at[q, c])
-            _store_l2(rows[p + q], Y[rows[p + q]], at[q], C, largest, sizes, labels, own, upper, lower)
+    products(Y, rows, C32, e)
+    pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower)
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def pick_l2(products, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
-    """The same from the matrix products of the given rows, many centroids."""
+def pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
+    """Nearest centroids of the given rows from their inner products, which are overwritten."""
     for p in range(rows.size):
         for c in range(C.shape[0]):
-            products[p, c] = 2 * (halves[c] - products[p, c])
-        _store_l2(rows[p], Y[rows[p]], products[p], C, largest, sizes, labels, own, upper, lower)
+            e[p, c] = 2 * (halves[c] - e[p, c])
+        _store_l2(rows[p], Y[rows[p]], e[p], C, largest, sizes, labels, own, upper, lower)
 
 
 @njit(nogil=True, cache=True)
@@ -303,14 +323,15 @@ def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, labels, own, up
     n = Y.shape[0]
     open_rows = np.empty(_TILE, dtype=np.int64)
     settled = np.empty(_TILE, dtype=np.int64)
+    e = np.empty((_TILE + 2, C32.shape[0]), dtype=np.float32)
     for start in range(0, n, _TILE):
         stop = min(start + _TILE, n)
         n_open, n_settled = loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settled)
         if norm == 1:
-            search_l1(Y, open_rows[:n_open], C32, C, largest, sizes, labels, own, upper, lower)
+            search_l1(Y, open_rows[:n_open], C32, C, largest, sizes, labels, own, upper, lower, e)
             own_l1(Y, settled[:n_settled], C, labels, own)
         else:
-            search_l2(Y, open_rows[:n_open], C32, halves, C, largest, sizes, labels, own, upper, lower)
+            search_l2(Y, open_rows[:n_open], C32, halves, C, largest, sizes, labels, own, upper, lower, e)
             own_l2(Y, settled[:n_settled], C, labels, own)
         for p in range(n_settled):
             upper[settled[p]] = own[settled[p]]

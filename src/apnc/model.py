@@ -36,9 +36,28 @@ class EmbeddingModel:
         """Algorithm 1 over new data."""
         return embed(chunks, self.kernel, self.coefficients, dtype, out)
 
-    def embed_array(self, chunks: Chunks, dtype: type, out: type = np.float32) -> Array:
+    def embed_array(self, chunks: Chunks, n_rows: int, dtype: type, out: type = np.float32) -> Array:
         """Y of local chunks as one array."""
-        return np.concatenate([chunk.rows for chunk in self.embed(chunks, dtype, out)])
+        return collect(self.embed(chunks, dtype, out), n_rows, self.coefficients.n_components, out)
+
+
+@dataclass(frozen=True)
+class WriteInto:
+    """Map: a local chunk's rows to their place in one array."""
+
+    out: Array
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        self.out[chunk.carry.start : chunk.carry.stop] = chunk.rows
+        return chunk.with_rows(None)
+
+
+def collect(chunks: Chunks, n_rows: int, n_columns: int, dtype: type) -> Array:
+    """Rows of local chunks as one array, written there by the workers."""
+    write = WriteInto(np.empty((n_rows, n_columns), dtype=dtype))
+    for _ in chunks.map(write):
+        pass
+    return write.out
 
 
 @dataclass(frozen=True)
@@ -74,10 +93,11 @@ class ClusterModel:
         """Nearest centroid of each row, int32."""
         return assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
 
-    def distances(self, chunks: Chunks, dtype: type) -> Array:
+    def distances(self, chunks: Chunks, n_rows: int, dtype: type) -> Array:
         """Distances to all centroids on the kernel's scale, shape (n, k)."""
         measure = DistancesToAll(self.discrepancy, self.centroids, self.scale)
-        return np.concatenate([chunk.rows for chunk in self.embedding.embed(chunks, dtype).map(measure)])
+        embedded = self.embedding.embed(chunks, dtype).map(measure)
+        return collect(embedded, n_rows, len(self.centroids), np.float64)
 
     def inertia(self, chunks: Chunks, dtype: type) -> float:
         """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""

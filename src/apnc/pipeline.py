@@ -88,6 +88,7 @@ class Data:
     Attributes
     ----------
     chunks : the engine's view of the rows.
+    n_rows : how many there are.
     dtype : compute type, which follows the rows' own type.
     n_columns : features (or columns of a given kernel matrix); 0 for objects.
     by_number : rows have no content to sample by, only their number.
@@ -95,6 +96,7 @@ class Data:
     """
 
     chunks: Chunks
+    n_rows: int
     dtype: type
     n_columns: int
     by_number: bool = False

@@ -35,7 +35,7 @@ def in_memory(rows: Any, weights: Array, n_landmarks: int, n_components: int, n_
     n = n_rows(rows)
     ranges = split(n, rows_per_chunk(n, row_bytes(rows, n_landmarks, n_components)))
     chunks: Chunks = LocalChunks.of(rows, weights, ranges, n_threads(n_jobs))
-    return Data(chunks, compute_dtype(rows), n_columns(rows), by_number=isinstance(rows, GivenRows))
+    return Data(chunks, n, compute_dtype(rows), n_columns(rows), by_number=isinstance(rows, GivenRows))
 
 
 def n_rows(rows: Any) -> int:

@@ -19,6 +19,10 @@ SCALED = ("rbf", "laplacian", "chi2")
 SLOPED = ("polynomial", "sigmoid")
 
 
+#: Part of a kernel matrix that elementwise functions go over at a time.
+ELEMENTWISE_BYTES = 1 << 18
+
+
 @dataclass(frozen=True)
 class VectorKernel(Kernel):
     """One of ``KERNELS``.
@@ -82,10 +86,12 @@ class VectorKernel(Kernel):
         slope, offset = self._slope * root, self.coef0 * root
 
         def polynomial(X: Any) -> Array:
-            K = products(X)
+            return _in_cache(products(X), power)
+
+        def power(K: Array) -> None:
             K *= slope
             K += offset
-            return _power(K, self.degree)
+            _power(K, self.degree)
 
         return KernelRows(polynomial, scale)
 
@@ -93,21 +99,18 @@ class VectorKernel(Kernel):
         products = _products(landmarks, dtype)
 
         def sigmoid(X: Any) -> Array:
-            K = products(X)
+            return _in_cache(products(X), neural)
+
+        def neural(K: Array) -> None:
             K *= self._slope
             K += self.coef0
-            return np.tanh(K, out=K)
+            np.tanh(K, out=K)
 
         return KernelRows(sigmoid)
 
     def _rbf(self, landmarks: Any, dtype: type) -> KernelRows:
         squared = _squared_distances(landmarks, dtype, self._slope)
-
-        def rbf(X: Any) -> Array:
-            K = squared(X)
-            return np.exp(K, out=K)
-
-        return KernelRows(rbf)
+        return KernelRows(lambda X: _in_cache(squared(X), _exp_of_negative))
 
     def _laplacian(self, landmarks: Any, dtype: type) -> KernelRows:
         from sklearn.metrics.pairwise import manhattan_distances
@@ -190,7 +193,7 @@ def _sparse_products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
 
 
 def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Callable[[Any], Array]:
-    """X -> -gamma |x - landmark|^2, never positive.
+    """X -> -gamma |x - landmark|^2, up to rounding.
 
     Dense rows are shifted by the landmarks' mean first: distances do not change, and the
     cancellation in |x|^2 - 2 x.l + |l|^2 is milder near the origin. Sparse rows keep their zeros
@@ -205,40 +208,54 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Callable[[A
             K *= 2 * gamma
             K -= gamma * _squared_norms(X)[:, None]
             K -= columns
-            return np.minimum(K, 0, out=K).astype(dtype, copy=False)
+            return K.astype(dtype, copy=False)
 
         return from_sparse
 
     wide = np.asarray(landmarks, dtype=np.float64)
     center = wide.mean(axis=0)
-    shifted: Array = np.ascontiguousarray(landmarks - center, dtype=dtype)
-    columns_t = (2 * gamma * shifted).T
-    column_squares = (gamma * np.einsum("ij,ij->i", shifted, shifted)).astype(dtype)
-
-    def from_dense(X: Any) -> Array:
-        dense = X.toarray() if sparse.issparse(X) else X
-        near = np.subtract(dense, center, dtype=np.result_type(dense.dtype, dtype)).astype(
-            dtype, order="C", copy=False
-        )
-        K = near @ columns_t
-        K -= (gamma * np.einsum("ij,ij->i", near, near))[:, None]
-        K -= column_squares
-        return np.minimum(K, 0, out=K)
-
-    return from_dense
+    columns_t = _augmented(landmarks, center, dtype, gamma, swapped=True).T
+    return lambda X: _augmented(X, center, dtype, gamma) @ columns_t
 
 
-def _power(K: Array, degree: float) -> Array:
+def _augmented(rows: Any, center: Array, dtype: type, gamma: float, swapped: bool = False) -> Array:
+    """Shifted rows with two columns more, so that one product gives -gamma |x - l|^2.
+
+    (2 gamma x, -gamma |x|^2, 1) times (l, 1, -gamma |l|^2), the latter with ``swapped``.
+    """
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    n, d = dense.shape
+    out = np.empty((n, d + 2), dtype=dtype)
+    np.subtract(dense, center, out=out[:, :d], casting="same_kind")
+    squares = -gamma * np.einsum("ij,ij->i", out[:, :d], out[:, :d])
+    if swapped:
+        out[:, d], out[:, d + 1] = 1, squares
+    else:
+        out[:, :d] *= 2 * gamma
+        out[:, d], out[:, d + 1] = squares, 1
+    return out
+
+
+def _in_cache(K: Array, function: Callable[[Array], Any]) -> Array:
+    """Apply an elementwise function in place, a few rows at a time, while they are in cache."""
+    step = max(1, ELEMENTWISE_BYTES // max(1, K.shape[1] * K.itemsize))
+    for start in range(0, len(K), step):
+        function(K[start : start + step])
+    return K
+
+
+def _exp_of_negative(K: Array) -> None:
+    np.minimum(K, 0, out=K)
+    np.exp(K, out=K)
+
+
+def _power(K: Array, degree: float) -> None:
     """``K ** degree`` in place; whole degrees by repeated squaring."""
     if degree != int(degree) or degree < 1:
-        return np.power(K, degree, out=K)
-    exponent, base = int(degree), K
-    result: Array | None = None
-    while exponent:
-        if exponent & 1:
-            result = base.copy() if result is None else np.multiply(result, base, out=result)
-        exponent >>= 1
-        if exponent:
-            base = np.multiply(base, base, out=base)
-    assert result is not None
-    return result
+        np.power(K, degree, out=K)
+        return
+    base = K.copy()
+    for bit in bin(int(degree))[3:]:
+        np.multiply(K, K, out=K)
+        if bit == "1":
+            np.multiply(K, base, out=K)
