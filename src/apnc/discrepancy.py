@@ -1,6 +1,7 @@
 """Property 4: how far an embedded row is from an embedded centroid, and Algorithm 2's map over rows."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
+#: Squared distances below this share of the squared norms are rounding of equal rows.
+EQUAL = 1e-6
 #: Up to so many centroids a register-tiled loop beats a matrix product of BLAS.
 FEW = 24
 
@@ -57,6 +60,10 @@ class Discrepancy(ABC):
     def against(self, centroids: Array) -> "Nearest":
         """Eq. 4 made ready for fixed centroids."""
         return Nearest(self, np.asarray(centroids, dtype=np.float64))
+
+    def squared_to(self, Y: Array) -> Callable[[Array], Array]:
+        """C -> e^2 of every row of Y to every row of C, good enough to draw by; zero for equal rows."""
+        return lambda C: self.distances(Y, C) ** 2
 
 
 class Nearest:
@@ -133,9 +140,7 @@ class NearestByBounds(Nearest):
 
     def __init__(self, discrepancy: Discrepancy, centroids: Array):
         super().__init__(discrepancy, centroids)
-        k, m = centroids.shape
-        self.padded = np.zeros((-(-k // 4) * 4, m), dtype=np.float32)
-        self.padded[:k] = centroids
+        self.padded = padded(centroids)
         self.sizes = self.row_sizes(centroids)
         self.halves = (self.sizes / 2).astype(np.float32)
         self.largest = float(self.sizes.max())
@@ -207,6 +212,13 @@ class NearestByBounds(Nearest):
         return self._shifts[id(previous)]
 
 
+def padded(C: Array) -> Array:
+    """Centroids in float32, with zeros up to the next multiple of four."""
+    out = np.zeros((-(-len(C) // 4) * 4, C.shape[1]), dtype=np.float32)
+    out[: len(C)] = C
+    return out
+
+
 def squared_norms(Y: Array) -> Array:
     """Squared L2 norm of each row, float64."""
     from apnc.loops import row_squares
@@ -226,6 +238,18 @@ class Euclidean(Discrepancy):
         out = np.empty((len(Y), len(centroids)))
         distances_l2(Y, np.asarray(centroids, dtype=np.float64), out)
         return out
+
+    def squared_to(self, Y: Array) -> Callable[[Array], Array]:
+        """By a matrix product; what rounding leaves of equal rows is zero."""
+        sizes = squared_norms(Y)
+
+        def squared(C: Array) -> Array:
+            scale = sizes[:, None] + squared_norms(C)
+            e = scale - 2 * (Y @ C.T.astype(Y.dtype))
+            e[e < EQUAL * scale] = 0
+            return e
+
+        return squared
 
     def against(self, centroids: Array) -> Nearest:
         """Register-tiled loops where centroids are few, else matrix products."""
@@ -288,6 +312,19 @@ class Manhattan(Discrepancy):
         out = np.empty((len(Y), len(centroids)))
         distances_l1(Y, np.asarray(centroids, dtype=np.float64), out)
         return out
+
+    def squared_to(self, Y: Array) -> Callable[[Array], Array]:
+        """By register-tiled loops."""
+        from apnc.loops import absolute
+
+        rows = np.arange(len(Y))
+
+        def squared(C: Array) -> Array:
+            e = np.empty((len(Y) + 2, -(-len(C) // 4) * 4), dtype=np.float32)
+            absolute(Y, rows, padded(C), e)
+            return e[: len(Y), : len(C)].astype(np.float64) ** 2
+
+        return squared
 
     def against(self, centroids: Array) -> Nearest:
         """Register-tiled loops over rows and centroids."""

@@ -200,7 +200,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         m. "auto": 500, at least k. The Nystroem embeddings cap it at the kept rank.
     init : {"k-means++", "random", "random-partition"}, k instances, or n start labels, default="k-means++"
     n_init : int or "auto", default="auto"
-        Starts tried on a sample, the best of which is run on all rows. "auto": 5 for k-means++ and
+        Starts tried on a sample, the best of which is run on all rows. "auto": 10 for k-means++ and
         random, else 1.
     max_iter : int, default=300
     tol : float, default=1e-4
@@ -359,7 +359,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         several = init in ("k-means++", "random") if isinstance(init, str) else False
         n_init = validation.size_or_auto("n_init", self.n_init)
         if n_init == "auto":
-            return 5 if several else 1
+            return 10 if several else 1
         if int(n_init) > 1 and not several:
             raise ValueError(
                 f"n_init={n_init} has no effect with this init, which is a single start; use n_init=1."

@@ -1,6 +1,7 @@
 """The flow: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,6 +93,7 @@ class Data:
     dtype : compute type, which follows the rows' own type.
     n_columns : features (or columns of a given kernel matrix); 0 for objects.
     by_number : rows have no content to sample by, only their number.
+    spread : how a sample that the driver holds is given to the driver's cores.
 
     """
 
@@ -100,6 +102,7 @@ class Data:
     dtype: type
     n_columns: int
     by_number: bool = False
+    spread: Callable[[Array, Array], Chunks] = SingleChunk.of
 
 
 @dataclass(frozen=True)
@@ -237,15 +240,8 @@ def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, setting
     if isinstance(init, str) and init != "random-partition":
         sample = drawn.samples["seeding"]
         Y = embed_sample(sample, embedding.kernel, coefficients, data.dtype)
-        return seed_centroids(
-            Y,
-            sample.weights,
-            k,
-            coefficients.discrepancy,
-            init,
-            settings.n_init,
-            derive(settings.seed, "seeds"),
-        )
+        seed, e = derive(settings.seed, "seeds"), coefficients.discrepancy
+        return seed_centroids(Y, sample.weights, k, e, init, settings.n_init, seed, data.spread)
     label = (
         PartitionByKey(drawn.hashes, derive(settings.seed, "partition"), k)
         if isinstance(init, str)

@@ -1,5 +1,6 @@
 """From what a user passes to chunks on the engine that fits it."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ Array = npt.NDArray[Any]
 CHUNK_BYTES = 1 << 24
 #: Small data is still cut into some chunks, so that every core has work.
 MIN_CHUNKS, MIN_ROWS = 16, 256
+#: Rows of a sample that one core handles at a time.
+SAMPLE_ROWS = 512
 
 
 def rows_per_chunk(n_rows: int, row_bytes: int) -> int:
@@ -35,7 +38,18 @@ def in_memory(rows: Any, weights: Array, n_landmarks: int, n_components: int, n_
     n = n_rows(rows)
     ranges = split(n, rows_per_chunk(n, row_bytes(rows, n_landmarks, n_components)))
     chunks: Chunks = LocalChunks.of(rows, weights, ranges, n_threads(n_jobs))
-    return Data(chunks, n, compute_dtype(rows), n_columns(rows), by_number=isinstance(rows, GivenRows))
+    by_number = isinstance(rows, GivenRows)
+    return Data(chunks, n, compute_dtype(rows), n_columns(rows), by_number, Spread(n_threads(n_jobs)))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Gives a sample to the cores, in chunks that do not depend on their number."""
+
+    threads: int
+
+    def __call__(self, rows: Array, weights: Array) -> Chunks:
+        return LocalChunks.of(rows, weights, split(len(weights), SAMPLE_ROWS), self.threads)
 
 
 def n_rows(rows: Any) -> int:

@@ -141,8 +141,9 @@ def test_exact_is_nystroem_with_all_rows_as_landmarks(options):
         assert exact.gamma_ == everything.gamma_
 
 
-@pytest.mark.parametrize("options", POSITIVE, ids=name_of)
+@pytest.mark.parametrize("options", [o for o in POSITIVE if "normalize_kernel" not in o], ids=name_of)
 def test_approx_is_untruncated_nystroem(options):
+    """Not for normalised kernels, whose embedded rows are scaled to norm 1 (decision 16)."""
     X, start = digits(), partition(400, 10)
     for t in ITERATIONS:
         nystroem = KernelKMeans(

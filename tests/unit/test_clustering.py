@@ -1,5 +1,7 @@
 """Lloyd's iterations and seeding, against naive loops and scikit-learn."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -8,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from apnc import KernelKMeans
-from apnc.clustering.lloyd import Farthest, assign_all, farthest, lloyd
+from apnc.clustering.lloyd import Farthest, assign_all, farthest, lloyd, refine_stacked
 from apnc.clustering.seeding import greedy_k_means_plus_plus, random_rows, seed_centroids
 from apnc.discrepancy import Discrepancy, Euclidean, Manhattan, PartialSums
 from apnc.engines.contract import SingleChunk
@@ -211,8 +213,8 @@ def test_partial_sums_add_up(embedded):
 def test_k_means_plus_plus_finds_separated_blobs():
     X, y = make_blobs(900, centers=9, cluster_std=0.05, random_state=0)
     Y = X.astype(np.float32)
-    for seed in range(5):
-        C = greedy_k_means_plus_plus(Y, np.ones(900), 9, Euclidean(), np.random.default_rng(seed))
+    for seed, e in product(range(5), (Euclidean(), Manhattan(), Naive("euclidean"))):
+        C = greedy_k_means_plus_plus(Y, np.ones(900), 9, e, [np.random.default_rng(seed)])[0]
         assert len(np.unique(y[cdist(C, Y).argmin(axis=1)])) == 9
 
 
@@ -221,7 +223,26 @@ def test_weight_zero_is_never_drawn():
     w = np.where(np.arange(20) < 5, 1.0, 0.0)
     for choose in (greedy_k_means_plus_plus, random_rows):
         for seed in range(10):
-            assert choose(Y, w, 4, Euclidean(), np.random.default_rng(seed)).max() < 5
+            assert choose(Y, w, 4, Euclidean(), [np.random.default_rng(seed)])[0].max() < 5
+
+
+@metrics
+def test_stacked_restarts_equal_single_ones(embedded, discrepancy, metric):
+    Y, w, _ = embedded
+    starts = [Y[i : i + 5].astype(float) for i in (0, 100, 200)]
+    chunks = LocalChunks.of(Y, w, split(len(Y), 300), 2)
+    with chunks.cached() as kept:
+        stacked = refine_stacked(kept, starts, discrepancy, 12, 1e-4)
+    for start, found in zip(starts, stacked, strict=True):
+        np.testing.assert_allclose(found, lloyd(chunks, start, discrepancy, 12, 1e-4).centroids, atol=1e-12)
+
+
+@metrics
+def test_squared_discrepancies_to_draw_by(embedded, discrepancy, metric):
+    Y, _, _ = embedded
+    found = discrepancy.squared_to(Y)(Y[:5])
+    np.testing.assert_allclose(found, cdist(Y, Y[:5], metric) ** 2, rtol=1e-4)
+    assert (np.diag(found[:5]) == 0).all()
 
 
 def test_restarts_keep_the_best():

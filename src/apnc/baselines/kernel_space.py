@@ -77,7 +77,7 @@ def random_start(problem: Problem, restart: int) -> Array:
     settings, sample = problem.settings, problem.drawn.samples["seeding"]
     rng = np.random.default_rng([derive(settings.seed, "seeds"), restart])
     positions = np.arange(len(sample))[:, None]
-    chosen = random_rows(positions, sample.weights, settings.n_clusters, Euclidean(), rng)[:, 0]
+    chosen = random_rows(positions, sample.weights, settings.n_clusters, Euclidean(), [rng])[0][:, 0]
     wanted = problem.drawn.census.sketches["seeding"].keys[chosen.astype(np.intp)]
     seed = derive(settings.seed, "seeding")
     keys = np.concatenate([keys_of(problem.drawn.hashes(chunk), seed) for chunk in problem.data.chunks])

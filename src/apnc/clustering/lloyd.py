@@ -139,17 +139,59 @@ def lloyd(
     for n_iter in range(1, max_iter + 1):
         nearest = discrepancy.against(centroids)
         partial = Y.reduce(SumByNearest(nearest), PartialSums.__add__)
-        updated = update(partial, centroids)
-        empty = np.flatnonzero(partial.counts == 0)
-        if len(empty):
-            reseed(updated, empty, Y, nearest)
-        shift = float(((updated - centroids) ** 2).sum())
-        centroids = updated
+        centroids, shift = advance(partial, nearest, Y)
         if on_iteration is not None:
             on_iteration(n_iter, shift, partial.inertia)
         if shift <= tol * partial.mean_variance:
             return LloydResult(centroids, n_iter, True)
     return LloydResult(centroids, max_iter, False)
+
+
+def refine_stacked(
+    Y: Chunks, starts: list[Array], discrepancy: Discrepancy, max_iter: int, tol: float
+) -> list[Array]:
+    """Algorithm 2 from several starts at once: all that still move share each pass over Y."""
+    refined = [np.array(start, dtype=np.float64) for start in starts]
+    moving = list(range(len(starts)))
+    for _ in range(max_iter):
+        nearest = {restart: discrepancy.against(refined[restart]) for restart in moving}
+        partials = Y.reduce(SumStacked(nearest), add_stacked)
+        for restart, partial in partials.items():
+            refined[restart], shift = advance(partial, nearest[restart], Y)
+            if shift <= tol * partial.mean_variance:
+                moving.remove(restart)
+        if not moving:
+            break
+    return refined
+
+
+@dataclass(frozen=True)
+class SumStacked:
+    """Algorithm 2, map, for several sets of centroids; each has its own part of the scratch."""
+
+    nearest: dict[int, Nearest]
+
+    def __call__(self, chunk: Chunk) -> dict[int, PartialSums]:
+        return {
+            restart: nearest.assign(
+                chunk.rows, chunk.weights, chunk.scratch.setdefault(f"restart {restart}", {})
+            )[1]
+            for restart, nearest in self.nearest.items()
+        }
+
+
+def add_stacked(one: dict[int, PartialSums], two: dict[int, PartialSums]) -> dict[int, PartialSums]:
+    """Partial sums of each restart added up."""
+    return {restart: partial + two[restart] for restart, partial in one.items()}
+
+
+def advance(partial: PartialSums, nearest: Nearest, Y: Chunks) -> tuple[Array, float]:
+    """Algorithm 2, reduce: the new centroids, empty clusters seeded again, and their squared shift."""
+    updated = update(partial, nearest.centroids)
+    empty = np.flatnonzero(partial.counts == 0)
+    if len(empty):
+        reseed(updated, empty, Y, nearest)
+    return updated, float(((updated - nearest.centroids) ** 2).sum())
 
 
 def update(partial: PartialSums, centroids: Array) -> Array:

@@ -1,12 +1,13 @@
 """First centroids, from a sample of embedded rows or from a start partition."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from apnc.clustering.lloyd import SumByNearest, lloyd
+from apnc.clustering.lloyd import SumStacked, add_stacked, refine_stacked
 from apnc.discrepancy import Discrepancy, PartialSums
 from apnc.engines.contract import Chunk, Chunks, SingleChunk
 
@@ -24,58 +25,62 @@ def seed_centroids(
     init: str,
     n_init: int,
     seed: int,
+    spread: Callable[[Array, Array], Chunks] = SingleChunk.of,
 ) -> Array:
     """The best of ``n_init`` starts on a sample of embedded rows, shape (k, m).
 
-    One start is used as it is; several are each refined by Lloyd's iterations on the sample and
-    compared by the weighted sum of squared discrepancies.
+    One start is used as it is; several are refined together by Lloyd's iterations on the sample and compared
+    by the weighted sum of squared discrepancies. ``spread`` gives the sample to the cores.
     """
     choose = greedy_k_means_plus_plus if init == "k-means++" else random_rows
-    starts = (
-        choose(Y, weights, k, discrepancy, np.random.default_rng([seed, restart]))
-        for restart in range(n_init)
-    )
+    starts = choose(Y, weights, k, discrepancy, [np.random.default_rng([seed, r]) for r in range(n_init)])
     if n_init == 1:
-        return next(starts)
-    sample = SingleChunk.of(Y, weights)
-    best, lowest = None, np.inf
-    for start in starts:
-        centroids = lloyd(sample, start, discrepancy, SAMPLE_ITERATIONS, 1e-4).centroids
-        inertia = SumByNearest(discrepancy.against(centroids))(sample.chunk).inertia
-        if best is None or inertia < lowest:
-            best, lowest = centroids, inertia
-    assert best is not None
-    return best
+        return starts[0]
+    with spread(Y, weights).cached() as sample:
+        refined = refine_stacked(sample, starts, discrepancy, SAMPLE_ITERATIONS, 1e-4)
+        nearest = {restart: discrepancy.against(centroids) for restart, centroids in enumerate(refined)}
+        last = sample.reduce(SumStacked(nearest), add_stacked)
+    return refined[min(last, key=lambda restart: last[restart].inertia)]
 
 
 def random_rows(
-    Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rng: np.random.Generator
-) -> Array:
-    """Distinct instances of the sample, k of them drawn by weight; too few are filled up with the first."""
-    size = min(k, len(Y))
-    chosen = rng.choice(len(Y), size=size, replace=False, p=weights / weights.sum())
-    return _filled(Y[chosen].astype(np.float64), k)
+    Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rngs: list[np.random.Generator]
+) -> list[Array]:
+    """For each generator k distinct instances drawn by weight; too few are filled up with the first."""
+    shares, size = weights / weights.sum(), min(k, len(Y))
+    chosen = [rng.choice(len(Y), size=size, replace=False, p=shares) for rng in rngs]
+    return [_filled(Y[rows].astype(np.float64), k) for rows in chosen]
 
 
 def greedy_k_means_plus_plus(
-    Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rng: np.random.Generator
-) -> Array:
-    """Greedy k-means++: each centroid is the best of a few rows drawn with probability w e^2."""
+    Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rngs: list[np.random.Generator]
+) -> list[Array]:
+    """Greedy k-means++, for each generator: a centroid is the best of a few rows drawn by w e^2.
+
+    All restarts advance together, so that each step is one product. When no row is away from the centroids,
+    the rest are copies of the first.
+    """
     n_candidates = 2 + int(np.log(k))
-    first = rng.choice(len(Y), p=weights / weights.sum())
-    chosen = [first]
-    nearest = discrepancy.distances(Y, Y[[first]])[:, 0] ** 2
-    while len(chosen) < k:
-        mass = np.cumsum(weights * nearest)
-        if mass[-1] <= 0:
-            break
-        draws = np.searchsorted(mass, rng.random(n_candidates) * mass[-1], side="right")
-        candidates = np.minimum(draws, len(Y) - 1)
-        reached = np.minimum(discrepancy.distances(Y, Y[candidates]).T ** 2, nearest)
-        best = int((reached @ weights).argmin())
-        chosen.append(candidates[best])
-        nearest = reached[best]
-    return _filled(Y[chosen].astype(np.float64), k)
+    squared = discrepancy.squared_to(Y)
+    chosen = np.zeros((len(rngs), k), dtype=np.int64)
+    chosen[:, 0] = [rng.choice(len(Y), p=weights / weights.sum()) for rng in rngs]
+    nearest = squared(Y[chosen[:, 0]]).T
+    for step in range(1, k):
+        mass = np.cumsum(weights * nearest, axis=1)
+        candidates = np.array([_draw(m, n_candidates, rng) for m, rng in zip(mass, rngs, strict=True)])
+        reached = squared(Y[candidates.ravel()]).T.reshape(*candidates.shape, len(Y))
+        np.minimum(reached, nearest[:, None], out=reached)
+        best = (reached @ weights).argmin(axis=1)
+        every = np.arange(len(rngs))
+        chosen[:, step] = np.where(mass[:, -1] > 0, candidates[every, best], chosen[:, 0])
+        nearest = reached[every, best]
+    return list(Y[chosen].astype(np.float64))
+
+
+def _draw(mass: Array, size: int, rng: np.random.Generator) -> Array:
+    """Rows drawn with probability proportional to the steps of ``mass``."""
+    rows = np.searchsorted(mass, rng.random(size) * mass[-1], side="right")
+    return np.minimum(rows, len(mass) - 1)
 
 
 def _filled(centroids: Array, k: int) -> Array:
