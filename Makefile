@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test lint format bench bench-smoke clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.all: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,test,lint]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,test,lint,bench]"
 	@touch $@ $(VENV)/.demo
 
 setup: $(VENV)/.all ## Create .venv with everything the repository uses
@@ -38,8 +38,13 @@ format: $(VENV)/.all ## Rewrite the sources in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.all ## Compare with scikit-learn side by side; rows go to benchmarks/results/
+bench: $(VENV)/.all ## Compare with others side by side (an hour); rows to benchmarks/results, page to docs
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.render
+
+bench-smoke: $(VENV)/.all ## The same in small, to see that benchmarks still run
+	$(BIN)/python -m benchmarks.run --smoke --out $(VENV)/bench-smoke.jsonl
+	$(BIN)/python -m benchmarks.render --rows $(VENV)/bench-smoke.jsonl --page $(VENV)/bench-smoke.md
 
 clean: ## Remove .venv and everything generated
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from apnc import pipeline, validation
-from apnc.kernels import GivenRows, PrecomputedKernel, gamma_of
+from apnc.kernels import GivenRows, PrecomputedKernel, compute_dtype, gamma_of
 from apnc.model import ClusterModel, EmbeddingModel
 from apnc.sampling import Sample, concatenate
-from apnc.sources import in_memory, n_rows
+from apnc.sources import in_memory, n_rows, numbers_held
 
 Array = npt.NDArray[Any]
 
@@ -37,11 +37,16 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return validation.as_new_given_rows(X, kernel.n_instances, self.n_landmarks_, name)
         return validation.read(self, X, reset)
 
+    def _chunked(self, rows: Any, weights: Array) -> pipeline.Data:
+        """Rows in chunks of a size that suits the fitted embedding."""
+        row_bytes = self._embedding_model.row_bytes(numbers_held(rows), compute_dtype(rows))
+        return in_memory(rows, weights, self.n_jobs, row_bytes)
+
     def _new_data(self, X: Any, sample_weight: Any = None) -> pipeline.Data:
         check_is_fitted(self)
         rows = self._read(X, reset=False)
         weights = validation.check_weights(sample_weight, n_rows(rows))
-        return in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
+        return self._chunked(rows, weights)
 
     def _fit_embedding(self, rows: Any, weights: Array, n_clusters: int, seed: int) -> pipeline.Drawn:
         settings = pipeline.EmbeddingSettings(
@@ -52,7 +57,7 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             seed=seed,
             n_clusters=n_clusters,
         )
-        data = in_memory(rows, weights, *settings.largest_sizes(n_rows(rows)), self.n_jobs)
+        data = in_memory(rows, weights, self.n_jobs)
         model, drawn = pipeline.fit_embedding(data, settings)
         self._store_embedding(model)
         return drawn
@@ -289,7 +294,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         weights = validation.check_weights(sample_weight, n_rows(rows))
         settings = self._cluster_settings(rows, weights)
         drawn = self._fit_embedding(rows, weights, settings.n_clusters, settings.seed)
-        data = in_memory(rows, weights, self.n_landmarks_, self.n_components_, self.n_jobs)
+        data = self._chunked(rows, weights)
         fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, self._report)
         self._model = fit.model
         self.cluster_centers_ = fit.model.centroids

@@ -32,6 +32,12 @@ class EmbeddingModel:
     coefficients: Coefficients
     residual: float
 
+    def row_bytes(self, held: int, dtype: type) -> int:
+        """Memory that one row of ``held`` numbers needs while it is embedded, one block at a time."""
+        largest = max(block.weights.shape[1] for block in self.coefficients.blocks)
+        embedded = self.coefficients.n_components * np.dtype(dtype).itemsize
+        return self.kernel.row_bytes(held, largest, dtype) + embedded
+
     def embed(self, chunks: Chunks, dtype: type, out: type = np.float32) -> Chunks:
         """Algorithm 1 over new data."""
         return embed(chunks, self.kernel, self.coefficients, dtype, out)

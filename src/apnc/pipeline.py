@@ -61,14 +61,6 @@ class EmbeddingSettings:
     seed: int
     n_clusters: int = 0
 
-    def largest_sizes(self, n_rows: int) -> tuple[int, int]:
-        """Upper bounds of l and m for data of ``n_rows``."""
-        most = (
-            auto_landmarks(n_rows, self.n_clusters) if self.n_landmarks == "auto" else int(self.n_landmarks)
-        )
-        m = auto_components(self.n_clusters) if self.n_components == "auto" else int(self.n_components)
-        return min(most, n_rows), m
-
 
 @dataclass(frozen=True)
 class ClusterSettings:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
@@ -14,7 +13,8 @@ from apnc.pipeline import Data
 
 Array = npt.NDArray[Any]
 
-#: Memory of one chunk while it is embedded; a few of them fit a core's share of the cache.
+#: Memory of one chunk while it is worked on: a core's share of a large cache. Chunks do not follow the cache of the
+#: machine at hand, since float32 results depend on them; from 8 to 32 MB the speed is the same (docs/benchmarks.md).
 CHUNK_BYTES = 1 << 24
 #: Small data is still cut into some chunks, so that every core has work.
 MIN_CHUNKS, MIN_ROWS = 16, 256
@@ -27,19 +27,22 @@ def rows_per_chunk(n_rows: int, row_bytes: int) -> int:
     return max(1, min(CHUNK_BYTES // max(1, row_bytes), max(MIN_ROWS, -(-n_rows // MIN_CHUNKS))))
 
 
-def row_bytes(rows: Any, n_landmarks: int, n_components: int) -> int:
-    """Memory that one row needs while it is embedded: itself, its kernel row and its embedding."""
-    held = rows.nnz // max(1, rows.shape[0]) if sparse.issparse(rows) else n_columns(rows)
-    return (held + n_landmarks + n_components) * np.dtype(compute_dtype(rows)).itemsize
+def numbers_held(rows: Any) -> int:
+    """Numbers in one row: features, or on average the non-zero ones; 0 for objects."""
+    return rows.nnz // max(1, rows.shape[0]) if sparse.issparse(rows) else n_columns(rows)
 
 
-def in_memory(rows: Any, weights: Array, n_landmarks: int, n_components: int, n_jobs: int | None) -> Data:
-    """Rows in memory (array, CSR, list of objects, rows of a given kernel) on the local engine."""
-    n = n_rows(rows)
-    ranges = split(n, rows_per_chunk(n, row_bytes(rows, n_landmarks, n_components)))
+def in_memory(rows: Any, weights: Array, n_jobs: int | None, row_bytes: int | None = None) -> Data:
+    """Rows in memory (array, CSR, list of objects, rows of a given kernel) on the local engine.
+
+    Chunks are as long as the cache allows for work that needs ``row_bytes`` a row; by default hashing.
+    """
+    n, dtype = n_rows(rows), compute_dtype(rows)
+    row_bytes = 8 * numbers_held(rows) if row_bytes is None else row_bytes
+    ranges = split(n, rows_per_chunk(n, row_bytes))
     chunks: Chunks = LocalChunks.of(rows, weights, ranges, n_threads(n_jobs))
     by_number = isinstance(rows, GivenRows)
-    return Data(chunks, n, compute_dtype(rows), n_columns(rows), by_number, Spread(n_threads(n_jobs)))
+    return Data(chunks, n, dtype, n_columns(rows), by_number, Spread(n_threads(n_jobs)))
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ class ApproxKernelKMeans(KernelSpaceKMeans):
 def _against_samples(problem: Problem, samples: Sample) -> Array:
     """K_B: kernel values of all rows and the samples, shape (n, l)."""
     K = np.empty((len(problem.weights), len(samples)))
-    chunks = in_memory(problem.rows, problem.weights, len(samples), 0, None).chunks
+    chunks = in_memory(problem.rows, problem.weights, None, 8 * len(samples)).chunks
     for chunk in kernel_matrix(chunks, problem.kernel, samples.rows):
         K[slice(*chunk.carry)] = chunk.rows
     return K

@@ -77,7 +77,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
 
     def _labels(self, rows: Any) -> Array:
         p, k = self._centroids.coefficients.shape
-        chunks = in_memory(rows, np.ones(n_rows(rows)), p, k, None).chunks
+        chunks = in_memory(rows, np.ones(n_rows(rows)), None, 8 * (p + k)).chunks
         labelled = kernel_matrix(chunks, self._kernel, self._columns).map(self._centroids)
         return np.concatenate([chunk.rows for chunk in labelled])
 
@@ -238,7 +238,7 @@ class ExactKernelKMeans(KernelSpaceKMeans):
     @contextmanager
     def _space(self, problem: Problem) -> Iterator[Space]:
         n, k = len(problem.weights), problem.settings.n_clusters
-        chunks = in_memory(problem.rows, problem.weights, n, k, None).chunks
+        chunks = in_memory(problem.rows, problem.weights, None, 8 * (n + k)).chunks
         K = kernel_matrix(chunks, problem.kernel, problem.rows)
         fits = 8 * n * n <= validation.non_negative("memory_bytes", self.memory_bytes)
         with K.cached() if fits else nullcontext(K) as kept:

@@ -21,7 +21,7 @@ from apnc.pipeline import (
     draw_samples,
 )
 from apnc.sampling import keys_of, take
-from apnc.sources import in_memory, n_rows
+from apnc.sources import in_memory
 
 Array = npt.NDArray[Any]
 
@@ -52,7 +52,7 @@ class Problem:
 
 def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterSettings) -> Problem:
     """Draw the samples and tune the kernel on them, as ``KernelKMeans`` does."""
-    data = in_memory(rows, weights, *asked.largest_sizes(n_rows(rows)), None)
+    data = in_memory(rows, weights, None)
     drawn = draw_samples(data, asked)
     tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
     kernel = asked.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)

@@ -56,6 +56,10 @@ class Kernel(ABC):
         rows = self.against(B, np.float64)
         return rows(A) * rows.scale
 
+    def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+        """Memory that one row of ``held`` numbers needs while its kernel row is computed."""
+        return (held + n_landmarks) * np.dtype(dtype).itemsize
+
     def remember(self, landmarks: Any) -> Any:
         """What prediction needs of the landmarks once R is known."""
         return landmarks
@@ -80,6 +84,10 @@ class NormalizedKernel(Kernel):
             return K
 
         return KernelRows(normalized)
+
+    def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+        """As the kernel inside."""
+        return self.kernel.row_bytes(held, n_landmarks, dtype)
 
     def diagonal(self, rows: Any) -> Array:
         """One, or zero where the kernel's own diagonal is zero."""

@@ -27,6 +27,10 @@ class CallableKernel(Kernel):
         """Prepare K(., landmarks); the function's results are checked and cast to ``dtype``."""
         return KernelRows(lambda X: self._checked(X, landmarks).astype(dtype))
 
+    def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+        """What the function returns, and its copy in the compute type."""
+        return super().row_bytes(held, n_landmarks, dtype) + 8 * n_landmarks
+
     def diagonal(self, rows: Any) -> Array:
         """By ``function.diagonal``, else pair by pair."""
         own = getattr(self.function, "diagonal", None)

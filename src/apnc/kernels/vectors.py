@@ -45,6 +45,11 @@ class VectorKernel(Kernel):
         prepare: Callable[[Any, type], KernelRows] = getattr(self, f"_{self.name}")
         return prepare(landmarks, dtype)
 
+    def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+        """Laplacian distances come in float64 and are cast; all else is computed in place."""
+        extra = 8 * n_landmarks if self.name == "laplacian" else 0
+        return super().row_bytes(held, n_landmarks, dtype) + extra
+
     def diagonal(self, rows: Any) -> Array:
         """k(x, x) of each row, float64."""
         if self.name in SCALED:

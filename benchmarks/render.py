@@ -1,0 +1,224 @@
+"""Render docs/benchmarks.md and its plots from the rows alone.
+
+python -m benchmarks.render [--rows FILE] [--page FILE]
+"""
+
+import argparse
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import CASES
+from benchmarks.run import RESULTS, ROOT
+
+Row = dict[str, Any]
+Table = dict[str, dict[str, list[Row]]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A promise: a value computed from the rows, and the bound it must keep."""
+
+    what: str
+    value: Callable[[Table], float]
+    bound: float
+    at_least: bool
+
+    def line(self, table: Table) -> str:
+        try:
+            found = self.value(table)
+        except (KeyError, statistics.StatisticsError):
+            return f"| {self.what} | {self.sign} {self.bound:g} | not measured | |"
+        holds = found >= self.bound if self.at_least else found <= self.bound
+        return f"| {self.what} | {self.sign} {self.bound:g} | {found:.2f} | {'yes' if holds else '**no**'} |"
+
+    @property
+    def sign(self) -> str:
+        return ">=" if self.at_least else "<="
+
+
+def median(table: Table, case: str, contestant: str, key: str = "seconds") -> float:
+    return statistics.median(row[key] for row in table[case][contestant] if key in row)
+
+
+def ratio(case: str, one: str, other: str, key: str = "seconds") -> Callable[[Table], float]:
+    return lambda table: median(table, case, one, key) / median(table, case, other, key)
+
+
+def difference(case: str, one: str, other: str, key: str) -> Callable[[Table], float]:
+    return lambda table: median(table, case, one, key) - median(table, case, other, key)
+
+
+def peak(table: Table, name: str) -> float:
+    return max(row["rate"] for row in table["peaks"][name])
+
+
+def of_sgemm(table: Table) -> float:
+    rate = median(table, "embed", "apnc", "flops") / median(table, "embed", "apnc")
+    return rate / peak(table, "sgemm")
+
+
+def of_fp_add(contestant: str) -> Callable[[Table], float]:
+    """An element of an L1 distance is two additions."""
+
+    def share(table: Table) -> float:
+        rate = median(table, "l1_pass", contestant, "elements") / median(table, "l1_pass", contestant)
+        return 2 * rate / peak(table, "fp_add")
+
+    return share
+
+
+def over_roofline(contestant: str) -> Callable[[Table], float]:
+    """Seconds over the sum of what each part of the work takes at the machine's measured rate."""
+
+    def factor(table: Table) -> float:
+        rows = table["imagenet"][contestant]
+        least = rows[0]["flops"] / peak(table, "sgemm") + rows[0]["bytes"] / peak(table, "bandwidth")
+        if contestant == "apnc":
+            least += 2 * rows[0]["elements"] / peak(table, "sgemm")
+        else:
+            least += 2 * rows[0]["elements"] / peak(table, "fp_add")
+        return median(table, "imagenet", contestant) / least
+
+    return factor
+
+
+NYSTROEM = "scikit-learn Nystroem + KMeans"
+BARS = [
+    Bar("embedding: share of the SGEMM peak", of_sgemm, 0.9, True),
+    Bar("L1 pass, bounds off: share of the FP-add limit", of_fp_add("apnc, every row searched"), 0.7, True),
+    Bar(
+        "L1 pass: times faster than scikit-learn",
+        ratio("l1_pass", "scikit-learn manhattan", "apnc"),
+        20,
+        True,
+    ),
+    Bar("L2 pass, k=164: time over faiss", ratio("l2_pass_k164", "apnc", "faiss"), 0.9, False),
+    Bar("L2 pass, k=7: time over faiss", ratio("l2_pass_k7", "apnc", "faiss"), 0.6, False),
+    Bar("CovType l=500: times faster than scikit-learn", ratio("covtype_l500", NYSTROEM, "apnc"), 3, True),
+    Bar("CovType l=1500: times faster", ratio("covtype_l1500", NYSTROEM, "apnc"), 5, True),
+    Bar(
+        "CovType l=500: peak memory over its",
+        ratio("covtype_l500", "apnc", NYSTROEM, "peak_bytes"),
+        0.6,
+        False,
+    ),
+    Bar(
+        "CovType l=1500: peak memory over its",
+        ratio("covtype_l1500", "apnc", NYSTROEM, "peak_bytes"),
+        0.3,
+        False,
+    ),
+    Bar("CovType l=500: NMI less its", difference("covtype_l500", "apnc", NYSTROEM, "nmi"), 0, True),
+    Bar("CovType l=1500: NMI less its", difference("covtype_l1500", "apnc", NYSTROEM, "nmi"), 0, True),
+    Bar("1,262,102 x 900, nystroem: time over the roofline", over_roofline("apnc"), 1.3, False),
+    Bar("1,262,102 x 900, stable: time over the roofline", over_roofline("apnc stable"), 1.3, False),
+    Bar("float64 rows: time over float32 rows", ratio("float64", "float64", "float32"), 2.3, False),
+    Bar("two threads: times faster than one", ratio("threads", "1 thread", "2 threads"), 1.7, True),
+    Bar(
+        "import: seconds more than scikit-learn's KMeans",
+        difference("import", "import apnc", "scikit-learn KMeans", "seconds"),
+        0.1,
+        False,
+    ),
+]
+
+
+def read(path: Path) -> Table:
+    table: Table = defaultdict(lambda: defaultdict(list))
+    for row in map(json.loads, path.read_text().splitlines()):
+        table[row["case"]][row["contestant"]].append(row)
+    return table
+
+
+def page(table: Table) -> str:
+    first = next(iter(next(iter(table.values())).values()))[0]
+    versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items() if version)
+    parts = [
+        "# Benchmarks",
+        "Rendered from `benchmarks/results/speed.jsonl` by `python -m benchmarks.render`; `make bench` measures anew. "
+        f"{first['cores']} cores ({first['machine']}), Python {first['python']}, {versions}. Each measurement is a "
+        "process of its own, repetitions are interleaved, medians are shown. The machine is shared and noisy: ratios "
+        "within one run carry over, seconds do not.",
+        "## What was promised",
+        "\n".join(
+            ["| | bar | found | kept |", "| --- | --- | --- | --- |", *(bar.line(table) for bar in BARS)]
+        ),
+        "![Seconds of each contestant](images/benchmarks.png)",
+        "## All measurements",
+    ]
+    parts += [section(case, table[case]) for case in CASES if case in table]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(case: str, contestants: dict[str, list[Row]]) -> str:
+    lines = [f"### {CASES[case].title}", ""]
+    if case == "peaks":
+        lines += ["| limit | best of the run |", "| --- | --- |"]
+        lines += [
+            f"| {name} | {max(row['rate'] for row in rows) / 1e9:.1f} G/s |"
+            for name, rows in contestants.items()
+        ]
+        return "\n".join(lines)
+    lines += ["| | seconds | smallest to largest | peak memory | NMI |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join(lines + [measured(name, rows) for name, rows in contestants.items()])
+
+
+def measured(name: str, rows: list[Row]) -> str:
+    good = [row for row in rows if "seconds" in row]
+    if not good:
+        return f"| {name} | failed: {rows[0]['failed']} | | | |"
+    seconds = [row["seconds"] for row in good]
+    memory = statistics.median(row["peak_bytes"] for row in good) / 1e6
+    nmi = f"{statistics.median(row['nmi'] for row in good):.1f}" if "nmi" in good[0] else ""
+    spread = f"{min(seconds):.3g} to {max(seconds):.3g}"
+    return f"| {name} | {statistics.median(seconds):.3g} | {spread} | {memory:,.0f} MB | {nmi} |"
+
+
+def draw(table: Table, path: Path) -> None:
+    """Seconds of every contestant, one panel a case, relative to apnc's own."""
+    from matplotlib.figure import Figure
+
+    cases = [case for case in CASES if case in table and case not in ("peaks", "import")]
+    figure = Figure(figsize=(9, 0.55 * sum(len(table[case]) + 1.2 for case in cases)), layout="constrained")
+    heights = [len(table[case]) + 0.6 for case in cases]
+    for axes, case in zip(figure.subplots(len(cases), height_ratios=heights), cases, strict=True):
+        rows = {
+            name: [row["seconds"] for row in found if "seconds" in row] for name, found in table[case].items()
+        }
+        names = [name for name, seconds in rows.items() if seconds][::-1]
+        middle = [statistics.median(rows[name]) for name in names]
+        colours = [
+            "#12719e" if name.startswith(("apnc", "float", "1 ", "2 ", "one", "ten")) else "#bbbbbb"
+            for name in names
+        ]
+        axes.barh(names, middle, color=colours, height=0.7)
+        for place, (name, seconds) in enumerate(zip(names, middle, strict=True)):
+            axes.plot(rows[name], [place] * len(rows[name]), "|", color="#333333", markersize=8)
+            axes.text(max(rows[name]), place, f"  {seconds:.3g} s", va="center", fontsize=9)
+        axes.set_title(CASES[case].title, fontsize=10, loc="left", weight="bold")
+        axes.set_xlim(0, 1.18 * max(max(seconds) for seconds in rows.values() if seconds))
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+        axes.set_xticks([])
+        axes.tick_params(axis="y", length=0, labelsize=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    options = parser.parse_args()
+    table = read(options.rows)
+    options.page.write_text(page(table))
+    draw(table, options.page.parent / "images" / "benchmarks.png")
+    print(f"{options.page} from {options.rows}")
+
+
+if __name__ == "__main__":
+    main()
