@@ -265,8 +265,10 @@ def fit_sklearn(kmeans: str = "KMeans", truncate: bool = False) -> Callable[[Pre
 
 
 def fit_exact(p: Prepared) -> Timed:
+    gamma = gamma_of(p)
+
     def run() -> None:
-        data.numpy_kernel_k_means(p["X"], p["k"], gamma_of(p), p["iterations"])
+        data.numpy_kernel_k_means(p["X"], p["k"], gamma, p["iterations"])
 
     return run
 

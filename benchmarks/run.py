@@ -7,7 +7,6 @@ Each measurement is a process of its own; repetitions are interleaved over the c
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from apnc.engines.local import n_threads
 from benchmarks.cases import CASES
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +26,7 @@ def machine() -> dict[str, Any]:
     """What the rows were measured on."""
     packages = ("apnc", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
     return {
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": n_threads(None),
         "machine": platform.machine(),
         "python": platform.python_version(),
         "versions": {name: installed(name) for name in packages},

@@ -1,12 +1,13 @@
-"""Property 4: how far an embedded row is from an embedded centroid, and Algorithm 2's map over rows."""
+"""Property 4: how far an embedded row is from an embedded centroid."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from apnc.nearest import Nearest, NearestByProducts, NearestEuclidean, NearestManhattan, padded, squared_norms
 
 Array = npt.NDArray[Any]
 
@@ -16,40 +17,6 @@ EQUAL = 1e-6
 FEW = 24
 
 
-@dataclass(frozen=True)
-class PartialSums:
-    """Z and g of Algorithm 2 for some rows, with weights.
-
-    Attributes
-    ----------
-    sums : array of shape (k, m), the weighted sum of the rows of each cluster.
-    counts : array of shape (k,), the weight of each cluster.
-    inertia : weighted sum of squared discrepancies to the own centroid.
-    squares : weighted sum of squared norms of the rows.
-
-    """
-
-    sums: Array
-    counts: Array
-    inertia: float
-    squares: float
-
-    def __add__(self, other: "PartialSums") -> "PartialSums":
-        return PartialSums(
-            self.sums + other.sums,
-            self.counts + other.counts,
-            self.inertia + other.inertia,
-            self.squares + other.squares,
-        )
-
-    @property
-    def mean_variance(self) -> float:
-        """Weighted variance of the rows, averaged over the m components."""
-        total = self.counts.sum()
-        mean = self.sums.sum(axis=0) / total
-        return max(0.0, float((self.squares / total - mean @ mean) / mean.size))
-
-
 class Discrepancy(ABC):
     """e(y, y-bar) of Property 4. A subclass must give ``distances``; the rest follows from it."""
 
@@ -57,7 +24,7 @@ class Discrepancy(ABC):
     def distances(self, Y: Array, centroids: Array) -> Array:
         """The discrepancy e of every row to every centroid, float64, shape (n_rows, k)."""
 
-    def against(self, centroids: Array) -> "Nearest":
+    def against(self, centroids: Array) -> Nearest:
         """Eq. 4 made ready for fixed centroids."""
         return Nearest(self, np.asarray(centroids, dtype=np.float64))
 
@@ -66,174 +33,12 @@ class Discrepancy(ABC):
         return lambda C: self.distances(Y, C) ** 2
 
 
-class Nearest:
-    """Eq. 4 and Algorithm 2's map against fixed centroids, for any discrepancy."""
-
-    def __init__(self, discrepancy: Discrepancy, centroids: Array):
-        self.discrepancy = discrepancy
-        self.centroids = centroids
-
-    def labels(self, Y: Array) -> Array:
-        """Number of the nearest centroid of each row, int32."""
-        return self.discrepancy.distances(Y, self.centroids).argmin(axis=1).astype(np.int32)
-
-    def own(self, Y: Array, labels: Array) -> Array:
-        """The discrepancy e of each row to the centroid of its label, by direct differences."""
-        return self.discrepancy.distances(Y, self.centroids)[np.arange(len(labels)), labels]
-
-    def known(self, Y: Array, scratch: dict[str, Any]) -> tuple[Array, Array]:
-        """Labels and, roughly, discrepancies to the own centroid; from the last pass if it is remembered."""
-        labels = self.labels(Y)
-        return labels, self.own(Y, labels)
-
-    def assign(
-        self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
-    ) -> tuple[Array, PartialSums]:
-        """Algorithm 2, map: labels and partial sums of these rows.
-
-        ``exact`` asks for an inertia by direct differences; otherwise it may be rounded to float32.
-        """
-        from apnc.loops import accumulate
-
-        labels = self.labels(Y)
-        sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
-        accumulate(Y, weights, labels, sums, counts)
-        inertia = float(weights @ self.own(Y, labels) ** 2)
-        squares = float(weights @ np.einsum("ij,ij->i", Y, Y, dtype=np.float64))
-        return labels, PartialSums(sums, counts, inertia, squares)
-
-
-@dataclass
-class RowState:
-    """What a pass knows of its rows; kept in a chunk's scratch, it spares the next pass most distances.
-
-    Attributes
-    ----------
-    sizes, squares : norms of the rows in the discrepancy's own terms, and squared norms.
-    labels, own : nearest centroid and discrepancy to it.
-    upper, lower : bounds on the discrepancy to the own centroid and to every other one.
-    centroids : those that the bounds hold for; None before the first pass.
-    """
-
-    sizes: Array
-    squares: Array
-    labels: Array
-    own: Array
-    upper: Array
-    lower: Array
-    centroids: Array | None = None
-
-    @classmethod
-    def of(cls, sizes: Array, squares: Array) -> "RowState":
-        """Nothing known but the norms."""
-        n = len(sizes)
-        return cls(sizes, squares, np.zeros(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
-
-
-class NearestByBounds(Nearest):
-    """Eq. 4 for a metric: rows whose bounds prove that their label stays are not searched again.
-
-    Labels are those of a search of every row (docs/decisions/15-bounds.md).
-    """
-
-    norm: int
-
-    def __init__(self, discrepancy: Discrepancy, centroids: Array):
-        super().__init__(discrepancy, centroids)
-        self.padded = padded(centroids)
-        self.sizes = self.row_sizes(centroids)
-        self.halves = (self.sizes / 2).astype(np.float32)
-        self.largest = float(self.sizes.max())
-        self._shifts: dict[int, Array] = {}
-
-    def row_sizes(self, Y: Array) -> Array:
-        """Norms that errors of the discrepancy are relative to."""
-        raise NotImplementedError
-
-    def margins(self, sizes: Array) -> Array:
-        """How far apart bounds must be to settle a row."""
-        raise NotImplementedError
-
-    def search_and_sum(
-        self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
-    ) -> None:
-        """Nearest centroid of every row that the bounds leave open, and the sums of all rows."""
-        from apnc.loops import small_pass
-
-        bounds = (state.labels, state.own, state.upper, state.lower, shifts, self.margins(state.sizes))
-        fixed = (self.padded, self.halves, self.centroids, self.largest)
-        small_pass(self.norm, Y, weights, *fixed, state.sizes, *bounds, sums, counts)
-
-    def labels(self, Y: Array) -> Array:
-        """Number of the nearest centroid of each row, int32."""
-        return self.assign(Y, np.ones(len(Y)), {})[0]
-
-    def own(self, Y: Array, labels: Array) -> Array:
-        """The discrepancy e of each row to the centroid of its label, by direct differences."""
-        from apnc.loops import own_l1, own_l2
-
-        out = np.empty(len(Y))
-        exact = own_l1 if self.norm == 1 else own_l2
-        exact(Y, np.arange(len(Y)), self.centroids, labels, out)
-        return out
-
-    def known(self, Y: Array, scratch: dict[str, Any]) -> tuple[Array, Array]:
-        """Labels and, roughly, discrepancies to the own centroid; from the last pass if it is remembered."""
-        state: RowState | None = scratch.get("rows")
-        if state is not None and state.centroids is self.centroids:
-            return state.labels, state.own
-        return super().known(Y, scratch)
-
-    def assign(
-        self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
-    ) -> tuple[Array, PartialSums]:
-        """Algorithm 2, map, in one read of Y."""
-        state: RowState = scratch.pop("rows", None) or self._state_of(Y)
-        sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
-        self.search_and_sum(Y, weights, state, self._shifts_from(state.centroids), sums, counts)
-        state.centroids = self.centroids
-        if exact:
-            state.own[:] = self.own(Y, state.labels)
-        scratch["rows"] = state
-        inertia, squares = float(weights @ state.own**2), float(weights @ state.squares)
-        return state.labels.copy(), PartialSums(sums, counts, inertia, squares)
-
-    def _state_of(self, Y: Array) -> RowState:
-        return RowState.of(self.row_sizes(Y), squared_norms(Y))
-
-    def _shifts_from(self, previous: Array | None) -> Array:
-        """How far each centroid has moved, computed once for all chunks; empty if nothing is known."""
-        if previous is None:
-            return np.empty(0)
-        if id(previous) not in self._shifts:
-            pairs = zip(previous, self.centroids, strict=True)
-            moved = [self.discrepancy.distances(old[None], new[None])[0, 0] for old, new in pairs]
-            self._shifts[id(previous)] = np.array(moved)
-        return self._shifts[id(previous)]
-
-
-def padded(C: Array) -> Array:
-    """Centroids in float32, with zeros up to the next multiple of four."""
-    out = np.zeros((-(-len(C) // 4) * 4, C.shape[1]), dtype=np.float32)
-    out[: len(C)] = C
-    return out
-
-
-def squared_norms(Y: Array) -> Array:
-    """Squared L2 norm of each row, float64."""
-    from apnc.loops import row_squares
-
-    out = np.empty(len(Y))
-    row_squares(Y, out)
-    return out
-
-
 class Euclidean(Discrepancy):
     """The L2 distance, of the Nystroem embeddings (Eq. 7)."""
 
     def distances(self, Y: Array, centroids: Array) -> Array:
         """By direct differences, so that small distances keep their digits."""
-        from apnc.loops import distances_l2
+        from apnc.loops.nearest import distances_l2
 
         out = np.empty((len(Y), len(centroids)))
         distances_l2(Y, np.asarray(centroids, dtype=np.float64), out)
@@ -257,57 +62,12 @@ class Euclidean(Discrepancy):
         return kind(self, np.asarray(centroids, dtype=np.float64))
 
 
-class NearestEuclidean(NearestByBounds):
-    """Nearest under L2, from |c|^2 - 2 y.c."""
-
-    norm = 2
-
-    def row_sizes(self, Y: Array) -> Array:
-        """Squared norms."""
-        return squared_norms(Y)
-
-    def margins(self, sizes: Array) -> Array:
-        """A share of the root of the scale, since bounds are not squared."""
-        from apnc.loops import SETTLED
-
-        return SETTLED * np.sqrt(sizes + self.largest)
-
-
-class NearestByProducts(NearestEuclidean):
-    """The same for many centroids, by matrix products of BLAS."""
-
-    def __init__(self, discrepancy: Discrepancy, centroids: Array):
-        super().__init__(discrepancy, centroids)
-        self.columns = np.ascontiguousarray(self.padded[: len(centroids)].T)
-
-    def search_and_sum(
-        self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
-    ) -> None:
-        """Products of the open rows alone, then the sums of all rows."""
-        from apnc.loops import accumulate, loosen, own_l2, pick_l2
-
-        n = len(Y)
-        open_rows, settled = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        bounds = (state.upper, state.lower)
-        margins = self.margins(state.sizes)
-        n_open, n_settled = loosen(0, n, state.labels, shifts, margins, *bounds, open_rows, settled)
-        if n_open:
-            rows = open_rows[:n_open]
-            products = (Y if n_open == n else Y[rows]) @ self.columns
-            found = (state.sizes, state.labels, state.own, *bounds)
-            pick_l2(products, Y, rows, self.halves, self.centroids, self.largest, *found)
-        if n_settled:
-            own_l2(Y, settled[:n_settled], self.centroids, state.labels, state.own)
-            state.upper[settled[:n_settled]] = state.own[settled[:n_settled]]
-        accumulate(Y, weights, state.labels, sums, counts)
-
-
 class Manhattan(Discrepancy):
     """The L1 distance, of the stable embedding (Eq. 12)."""
 
     def distances(self, Y: Array, centroids: Array) -> Array:
         """By direct differences."""
-        from apnc.loops import distances_l1
+        from apnc.loops.nearest import distances_l1
 
         out = np.empty((len(Y), len(centroids)))
         distances_l1(Y, np.asarray(centroids, dtype=np.float64), out)
@@ -315,7 +75,7 @@ class Manhattan(Discrepancy):
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
         """By register-tiled loops."""
-        from apnc.loops import absolute
+        from apnc.loops.nearest import absolute
 
         rows = np.arange(len(Y))
 
@@ -329,23 +89,3 @@ class Manhattan(Discrepancy):
     def against(self, centroids: Array) -> Nearest:
         """Register-tiled loops over rows and centroids."""
         return NearestManhattan(self, np.asarray(centroids, dtype=np.float64))
-
-
-class NearestManhattan(NearestByBounds):
-    """Nearest under L1."""
-
-    norm = 1
-
-    def row_sizes(self, Y: Array) -> Array:
-        """L1 norms."""
-        from apnc.loops import row_sums
-
-        out = np.empty(len(Y))
-        row_sums(Y, out)
-        return out
-
-    def margins(self, sizes: Array) -> Array:
-        """A share of the scale."""
-        from apnc.loops import SETTLED
-
-        return SETTLED * (sizes + self.largest)

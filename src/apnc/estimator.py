@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from apnc import pipeline, validation
-from apnc.kernels import GivenRows, PrecomputedKernel, compute_dtype, gamma_of
+from apnc.kernels import PrecomputedKernel, compute_dtype, gamma_of
 from apnc.model import ClusterModel, EmbeddingModel
 from apnc.sampling import Sample, concatenate
 from apnc.sources import in_memory, n_rows, numbers_held
@@ -69,6 +69,8 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.n_landmarks_ = model.coefficients.n_landmarks
         self.n_components_ = model.coefficients.n_components
         self.residual_ = model.residual
+        for stale in ("landmarks_", "landmark_indices_"):
+            self.__dict__.pop(stale, None)
         if isinstance(model.kernel, PrecomputedKernel):
             self.landmark_indices_ = np.concatenate([block.landmarks.numbers for block in blocks])
         else:
@@ -82,8 +84,8 @@ class KernelEmbedding(_KernelEstimator):
 
     Parameters
     ----------
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "precomputed"} or \
-            callable, default="rbf"
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
+            "precomputed"} or callable, default="rbf"
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix.
     gamma : float, "local" or None, default=None
@@ -96,7 +98,7 @@ class KernelEmbedding(_KernelEstimator):
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool, default=False
-        Use k(x, y) / sqrt(k(x, x) k(y, y)).
+        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000.
@@ -177,14 +179,15 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
     """Kernel k-means by APNC embeddings.
 
     The data is embedded once (y = R K_L(x)), then clustered by k-means in that space; the n x n kernel
-    matrix never exists. The result depends on the instances, their weights and ``random_state`` alone:
-    not on the order of rows, nor on threads.
+    matrix never exists. For float64 rows the result depends on the instances, their weights and
+    ``random_state`` alone: not on the order of rows, nor on threads.
 
     Parameters
     ----------
     n_clusters : int, default=8
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "precomputed"} or \
-            callable, default="rbf"
+        k, the number of clusters.
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
+            "precomputed"} or callable, default="rbf"
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix. sigmoid is the paper's neural kernel tanh(gamma x.y + coef0).
     gamma : float, "local" or None, default=None
@@ -197,7 +200,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool, default=False
-        Use k(x, y) / sqrt(k(x, x) k(y, y)).
+        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000, at least 4 k.
@@ -226,7 +229,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
     residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding, above 0.3 the fit
-        advises more landmarks.
+        advises more landmarks. Indefinite kernels may give a negative one.
 
     Examples
     --------
@@ -292,7 +295,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         """
         rows = self._read(X, reset=True)
         weights = validation.check_weights(sample_weight, n_rows(rows))
-        settings = self._cluster_settings(rows, weights)
+        settings = self._cluster_settings(weights)
         drawn = self._fit_embedding(rows, weights, settings.n_clusters, settings.seed)
         data = self._chunked(rows, weights)
         fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, self._report)
@@ -325,7 +328,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the inertia of X."""
+        """Minus the inertia of X. Not for choosing gamma: a smaller gamma always scores higher."""
         data = self._new_data(X, sample_weight)
         return -self._model.inertia(data.chunks, data.dtype)
 
@@ -333,9 +336,9 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def _cluster_settings(self, rows: Any, weights: Array) -> pipeline.ClusterSettings:
+    def _cluster_settings(self, weights: Array) -> pipeline.ClusterSettings:
         k = validation.check_cluster_count(self.n_clusters, weights)
-        init = self._start(k, len(weights), weights)
+        init = self._start(k, len(weights))
         return pipeline.ClusterSettings(
             n_clusters=k,
             init=init,
@@ -345,17 +348,13 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
             seed=validation.random_seed(self.random_state),
         )
 
-    def _start(self, k: int, n: int, weights: Array) -> Any:
+    def _start(self, k: int, n: int) -> Any:
         """``init`` as a name, start labels, or a sample of k instances."""
         if isinstance(self.init, str):
             return validation.known_name("init", self.init, validation.INITS)
-        given = self.init
-        if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iu":
-            return validation.check_start_labels(given, n, k)
-        if self.kernel == "precomputed":
-            instances: Any = GivenRows(np.asarray(given))
-        else:
-            instances = self._read(given, reset=False)
+        if validation.are_labels(self.init, callable(self.kernel)):
+            return validation.check_start_labels(np.asarray(self.init), n, k)
+        instances = validation.read(self, self.init, reset=False)
         if n_rows(instances) != k:
             raise ValueError(f"init has {n_rows(instances)} instances, expected n_clusters={k}.")
         return Sample(instances, np.ones(k))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc.clustering.lloyd import LabelAndSum, assign_all
+from apnc.clustering.lloyd import assign_all
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings import Coefficients
 from apnc.embeddings.family import embed
@@ -107,10 +107,5 @@ class ClusterModel:
 
     def inertia(self, chunks: Chunks, dtype: type) -> float:
         """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""
-        step = LabelAndSum(self.discrepancy.against(self.centroids))
         embedded = self.embedding.embed(chunks, dtype)
-        return float(embedded.reduce(lambda chunk: step(chunk).sums.inertia, _add)) * self.scale**2
-
-
-def _add(one: float, two: float) -> float:
-    return one + two
+        return assign_all(embedded, self.centroids, self.discrepancy).sums.inertia * self.scale**2

@@ -12,7 +12,7 @@ from apnc.clustering.lloyd import OnIteration, assign_all, lloyd
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.discrepancy import Euclidean
 from apnc.embeddings import Coefficients, Embedding, NystroemEmbedding
-from apnc.embeddings.family import embed
+from apnc.embeddings.family import embed, embedding_steps
 from apnc.engines.contract import Array, Chunk, Chunks, SingleChunk
 from apnc.kernels import Kernel, KernelChoice, PrecomputedKernel
 from apnc.model import ClusterModel, EmbeddingModel
@@ -239,7 +239,8 @@ def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, setting
         if isinstance(init, str)
         else Given(init)
     )
-    return centroids_of_partition(data.chunks.map(EmbedAndLabel(embedding, data.dtype, label)), k)
+    steps = embedding_steps(embedding.kernel, coefficients, data.dtype)
+    return centroids_of_partition(data.chunks.map(EmbedAndLabel(steps, label)), k)
 
 
 @dataclass(frozen=True)
@@ -268,10 +269,11 @@ class Given:
 class EmbedAndLabel:
     """Map: a chunk's rows to (Y, start labels)."""
 
-    embedding: EmbeddingModel
-    dtype: type
+    steps: list[Callable[[Chunk], Chunk]]
     label: PartitionByKey | Given
 
     def __call__(self, chunk: Chunk) -> Chunk:
-        embedded = next(iter(self.embedding.embed(SingleChunk(chunk), self.dtype)))
-        return chunk.with_rows((embedded.rows, self.label(chunk)))
+        labels = self.label(chunk)
+        for step in self.steps:
+            chunk = step(chunk)
+        return chunk.with_rows((chunk.rows, labels))

@@ -30,7 +30,7 @@ def content_hash(chunk: Chunk) -> Array:
     Equal rows get equal hashes: dense as CSR, float32 as float64 of the same value, any order of
     dictionary keys.
     """
-    from apnc.loops import hash_dense, hash_sparse
+    from apnc.loops.hashing import hash_dense, hash_sparse
 
     rows = chunk.rows
     if sparse.issparse(rows):
@@ -48,7 +48,7 @@ def row_number_hash(chunk: Chunk) -> Array:
 
 def keys_of(hashes: Array, seed: int) -> Array:
     """Sampling keys of content hashes under ``seed``: uniform over 64 bits."""
-    from apnc.loops import mix_keys
+    from apnc.loops.hashing import mix_keys
 
     return mix_keys(np.ascontiguousarray(hashes), np.uint64(seed))
 

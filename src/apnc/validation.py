@@ -17,6 +17,14 @@ from apnc.kernels.vectors import SCALED, SLOPED
 from apnc.sources import as_csr, n_rows
 
 Array = npt.NDArray[Any]
+#: What users call some of our names elsewhere.
+SYNONYMS = {
+    "gaussian": "rbf",
+    "poly": "polynomial",
+    "neural": "sigmoid",
+    "tanh": "sigmoid",
+    "kmeans++": "k-means++",
+}
 INITS = ("k-means++", "random", "random-partition")
 
 
@@ -25,7 +33,8 @@ def known_name(parameter: str, value: str, known: Iterable[str]) -> str:
     known = list(known)
     if value in known:
         return value
-    nearest = difflib.get_close_matches(value, known, n=1, cutoff=0.3)
+    plain = SYNONYMS.get(value.lower(), value.lower())
+    nearest = difflib.get_close_matches(plain, known, n=1, cutoff=0.5)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     raise ValueError(f"{parameter}={value!r} is unknown.{hint} Known: {', '.join(known)}.")
 
@@ -67,12 +76,11 @@ def check_embedding_choice(value: Any) -> Embedding:
 def check_kernel_choice(estimator: Any) -> KernelChoice:
     """The kernel parameters of an estimator; a parameter that would be ignored is refused."""
     kernel, gamma, params = estimator.kernel, estimator.gamma, estimator.kernel_params
-    if not callable(kernel):
-        if not isinstance(kernel, str):
-            raise ValueError(f"kernel={kernel!r} must be a name or a function f(A, B).")
-        known_name("kernel", kernel, (*KERNELS, "precomputed"))
-        if params:
-            raise ValueError(f"kernel_params go with a function as the kernel, not with kernel={kernel!r}.")
+    check_kernel_name(kernel)
+    if params and not callable(kernel):
+        raise ValueError(f"kernel_params go with a function as the kernel, not with kernel={kernel!r}.")
+    if kernel in ("polynomial", "sigmoid"):
+        _check_shape(estimator.coef0, estimator.degree)
     if kernel == "precomputed" and estimator.normalize_kernel:
         raise ValueError(
             "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
@@ -84,6 +92,22 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     )
 
 
+def check_kernel_name(kernel: Any) -> Any:
+    """A function, or a name that is known."""
+    if not callable(kernel):
+        if not isinstance(kernel, str):
+            raise ValueError(f"kernel={kernel!r} must be a name or a function f(A, B).")
+        known_name("kernel", kernel, (*KERNELS, "precomputed"))
+    return kernel
+
+
+def _check_shape(coef0: Any, degree: Any) -> None:
+    if not isinstance(coef0, Real) or not np.isfinite(float(coef0)):
+        raise ValueError(f"coef0={coef0!r} must be a finite number.")
+    if not isinstance(degree, Real) or not 0 < float(degree) < np.inf:
+        raise ValueError(f"degree={degree!r} must be a positive number.")
+
+
 def _check_gamma(kernel: Any, gamma: Any) -> None:
     if gamma is None:
         return
@@ -91,10 +115,13 @@ def _check_gamma(kernel: Any, gamma: Any) -> None:
         name = repr(kernel) if isinstance(kernel, str) else "a function"
         raise ValueError(f"gamma={gamma!r} has no effect with kernel={name}; leave it at None.")
     if isinstance(gamma, str):
-        known_name("gamma", gamma, ["local"])
+        if gamma != "local":
+            raise ValueError(
+                f"gamma={gamma!r} must be a positive number, None (tuned from the data) or 'local'."
+            )
         if kernel not in SCALED:
             raise ValueError(f"gamma='local' is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
-    elif not (isinstance(gamma, Real) and 0 < float(gamma) < np.inf):
+    elif isinstance(gamma, bool) or not (isinstance(gamma, Real) and 0 < float(gamma) < np.inf):
         raise ValueError(f"gamma={gamma!r} must be a positive number, None or 'local'.")
 
 
@@ -145,14 +172,32 @@ def refuse_text(kernel: Any, X: Any) -> None:
         bad = [str(c) for c, kind in zip(X.columns, types, strict=True) if not _is_number(kind)]
         if bad:
             raise ValueError(
-                f"Columns {', '.join(map(repr, bad[:10]))} are not numeric ({len(bad)} of {len(types)}). "
-                "Drop or encode them."
+                f"Not numeric: {len(bad)} of {len(types)} columns ({', '.join(map(repr, bad[:10]))}). Drop or encode "
+                "them, or pass records (a list of dict) with a function as the kernel."
             )
-    elif isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (str, bytes, dict)):
+        return
+    first = _first_object(X)
+    if isinstance(first, (str, bytes, dict, set, frozenset)):
         raise ValueError(
-            f"kernel={kernel!r} needs numeric vectors, got a list of {type(X[0]).__name__}. For objects pass "
+            f"kernel={kernel!r} needs numeric vectors, got a list of {type(first).__name__}. For objects pass "
             "a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B))."
         )
+
+
+def _first_object(X: Any) -> Any:
+    """The first of a flat collection of things that are not numbers, else None."""
+    flat = isinstance(X, (list, tuple)) or getattr(X, "ndim", 0) == 1
+    if not flat or not len(X):
+        return None
+    return X.iloc[0] if hasattr(X, "iloc") else X[0]
+
+
+def are_labels(init: Any, for_objects: bool) -> bool:
+    """Whether ``init`` is start labels; a list is one of instances if those may be any object."""
+    if sparse.issparse(init) or hasattr(init, "columns") or (for_objects and isinstance(init, list)):
+        return False
+    given = np.asarray(init)
+    return given.ndim == 1 and given.dtype.kind in "iu"
 
 
 def _is_number(kind: Any) -> bool:
@@ -163,7 +208,7 @@ def _is_number(kind: Any) -> bool:
 
 def read(estimator: Any, X: Any, reset: bool) -> Any:
     """X as rows for an engine: array, CSR, list of objects, or rows of a given kernel."""
-    kernel = estimator.kernel
+    kernel = check_kernel_name(estimator.kernel)
     if are_objects(kernel, X):
         return as_objects(X)
     refuse_text(kernel, X)
@@ -182,7 +227,8 @@ def check_cluster_count(n_clusters: Any, weights: Array) -> int:
     """k, at most the number of rows that count."""
     k, n = positive_integer("n_clusters", n_clusters), int((weights > 0).sum())
     if k > n:
-        raise ValueError(f"n_clusters={k} needs at least {k} rows, got n_samples={n}.")
+        counted = "" if n == len(weights) else f" of positive weight, of {len(weights)} rows"
+        raise ValueError(f"n_clusters={k} needs at least {k} rows, got n_samples={n}{counted}.")
     return k
 
 
@@ -199,6 +245,11 @@ def as_given_kernel(X: Any) -> GivenRows:
     """A square kernel matrix with its row numbers."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(f"kernel='precomputed' needs a square matrix to fit, got shape {X.shape}.")
+    if X.shape[0] > 1 and not X.diagonal().any() and X.max() > 0:
+        raise ValueError(
+            "kernel='precomputed' needs similarities, but the diagonal is zero: these look like distances. "
+            "Make them similar, for example by exp(-gamma * D**2)."
+        )
     return GivenRows(as_csr(X), np.arange(X.shape[0]))
 
 

@@ -182,6 +182,17 @@ def test_blas_is_held_to_one_thread_a_worker():
     assert threadpool_info() == before
 
 
+def test_overlapping_passes_restore_blas():
+    from threadpoolctl import threadpool_info
+
+    before = threadpool_info()
+    chunks = local(np.zeros((100, 1)), np.ones(100), 10)
+    one, two = iter(chunks), iter(chunks)
+    next(one), next(two)
+    list(one), list(two)
+    assert threadpool_info() == before
+
+
 @pytest.mark.parametrize("n", [1, 5, 100, 101])
 @pytest.mark.parametrize("size", [1, 7, 50, 1000])
 def test_split_covers_every_row_once(n, size):

@@ -12,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from apnc import KernelKMeans
 from apnc.clustering.lloyd import Farthest, assign_all, farthest, lloyd, refine_stacked
 from apnc.clustering.seeding import greedy_k_means_plus_plus, random_rows, seed_centroids
-from apnc.discrepancy import Discrepancy, Euclidean, Manhattan, PartialSums
+from apnc.discrepancy import Discrepancy, Euclidean, Manhattan
 from apnc.engines.contract import SingleChunk
 from apnc.engines.local import LocalChunks, split
+from apnc.nearest import PartialSums
 
 METRICS = [(Euclidean(), "euclidean"), (Manhattan(), "cityblock")]
 metrics = pytest.mark.parametrize(("discrepancy", "metric"), METRICS, ids=["L2", "L1"])

@@ -218,16 +218,29 @@ X3 = np.arange(12.0).reshape(6, 2)
         ),
         ({"kernel": lambda A, B: [["x"] * len(B)] * len(A)}, WORDS, "numeric matrix"),
         ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, WORDS, "NaN or infinity"),
-        ({}, pd.DataFrame({"a": [1.0, 2, 3], "town": list("xyz")}), "'town'.*not numeric"),
-        ({}, pl.DataFrame({"a": [1.0, 2, 3], "town": list("xyz")}), "'town'.*not numeric"),
+        ({}, pd.DataFrame({"a": [1.0, 2, 3], "town": list("xyz")}), "Not numeric: 1 of 2 columns .'town'"),
+        ({}, pl.DataFrame({"a": [1.0, 2, 3], "town": list("xyz")}), "Not numeric: 1 of 2 columns .'town'"),
         ({}, WORDS, "list of str.*function as the kernel"),
         ({"kernel": "rfb"}, X3, "Did you mean 'rbf'"),
+        ({"kernel": "gaussian"}, X3, "Did you mean 'rbf'"),
+        ({"kernel": "RBF"}, X3, "Did you mean 'rbf'"),
+        ({"kernel": "levenshtein"}, WORDS, "is unknown"),
+        ({}, pd.Series(WORDS), "list of str.*function as the kernel"),
+        ({}, np.array(WORDS), "list of str.*function as the kernel"),
+        ({}, [{1}, {2}, {3}], "list of set.*function as the kernel"),
+        ({"kernel": lambda a, b: float(np.dot(a, b))}, X3, "called with two collections"),
+        ({"kernel": "precomputed"}, 1.0 - np.eye(6), "look like distances"),
+        ({"kernel": "precomputed"}, np.random.default_rng(0).random((6, 6)), "not symmetric"),
+        ({"kernel": "polynomial", "degree": 0}, X3, "degree"),
+        ({"kernel": "polynomial", "coef0": np.nan}, X3, "coef0"),
+        ({"gamma": True}, X3, "positive number"),
+        ({"n_jobs": "x"}, X3, "n_jobs"),
         ({"kernel": 3}, X3, "must be a name or a function"),
         ({"embedding": "nystrom"}, X3, "Did you mean 'nystroem'"),
         ({"embedding": StableEmbedding}, X3, "instance, not the class"),
         ({"init": "kmeans++"}, X3, r"Did you mean 'k-means\+\+'"),
         ({"gamma": -1}, X3, "positive number"),
-        ({"gamma": "locl"}, X3, "Did you mean 'local'"),
+        ({"gamma": "locl"}, X3, "None .tuned from the data. or 'local'"),
         ({"gamma": "local", "kernel": "sigmoid"}, X3, "takes a number"),
         ({"gamma": 2.0, "kernel": "linear"}, X3, "no effect"),
         ({"kernel_params": {"p": 1}}, X3, "kernel_params"),
@@ -257,3 +270,36 @@ def test_predict_names_what_does_not_fit(whole):
     km = KernelKMeans(3, **SMALL).fit(whole)
     with pytest.raises(ValueError, match="3 features, but KernelKMeans is expecting 4"):
         km.predict(whole[:, :3])
+
+
+def test_an_outlier_beyond_float32_is_refused_wherever_it_is():
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    km = KernelKMeans(3, kernel="linear", random_state=1).fit(X)
+    X[7] = 1e40
+    with pytest.raises(ValueError, match="too large to compute with"):
+        km.predict(X)
+    with pytest.raises(ValueError, match="too large to compute with"):
+        KernelKMeans(3, kernel="linear", random_state=1).fit(X)
+
+
+def test_start_labels_as_a_list(whole):
+    given = [i % 4 for i in range(300)]
+    expected = KernelKMeans(4, n_landmarks=40, random_state=0, init=np.array(given)).fit(whole).labels_
+    for same in (given, pd.Series(given), tuple(given)):
+        np.testing.assert_array_equal(
+            KernelKMeans(4, n_landmarks=40, random_state=0, init=same).fit(whole).labels_, expected
+        )
+
+
+@pytest.mark.parametrize("bad", [np.full((2, 6), np.nan), np.eye(2)])
+def test_start_instances_of_a_precomputed_kernel_are_checked(bad):
+    with pytest.raises(ValueError, match=r"NaN|features"):
+        KernelKMeans(2, kernel="precomputed", init=bad).fit(np.eye(6))
+
+
+def test_a_new_fit_leaves_no_stale_attributes(whole):
+    km = KernelKMeans(2, kernel="precomputed", random_state=0).fit(np.eye(30))
+    km.set_params(kernel="rbf").fit(whole)
+    assert not hasattr(km, "landmark_indices_")
+    km.set_params(kernel="precomputed").fit(np.eye(30))
+    assert not hasattr(km, "landmarks_")

@@ -135,3 +135,13 @@ def test_predicting_the_data_gives_its_labels(reference):
     np.testing.assert_array_equal(km.predict(noise()), km.labels_)
     half = noise()[::2]
     np.testing.assert_array_equal(km.predict(half), km.labels_[::2])
+
+
+def test_seeding_again_does_not_depend_on_chunks(set_chunks):
+    """Far from the origin, with empty clusters at the start."""
+    X = 3000 + np.random.default_rng(0).normal(size=(4000, 20))
+    options = {"kernel": "linear", "init": np.repeat(X[:1], 6, axis=0), "n_landmarks": 60, "max_iter": 30}
+    expected = KernelKMeans(6, random_state=0, **options).fit(X).labels_
+    for n_chunks in (1, 7, 50):
+        set_chunks(n_chunks)
+        np.testing.assert_array_equal(KernelKMeans(6, random_state=0, **options).fit(X).labels_, expected)

@@ -83,3 +83,11 @@ def test_score_is_minus_the_weighted_inertia(weighted):
 def test_bad_weights_are_refused(weighted, bad, message):
     with pytest.raises(ValueError, match=message):
         estimator().fit(weighted[0], sample_weight=bad)
+
+
+def test_an_absent_row_seeds_no_empty_cluster():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)), [[9.0, 9.0]]])
+    options = {"kernel": "linear", "init": np.repeat(X[:1], 3, axis=0), "random_state": 0}
+    weights = np.r_[np.ones(60), 0]
+    zeroed = KernelKMeans(3, **options).fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(zeroed.labels_[:60], KernelKMeans(3, **options).fit(X[:60]).labels_)

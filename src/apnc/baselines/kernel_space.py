@@ -155,7 +155,7 @@ def largest_entries(K: Array) -> Array:
 
 def rounding(scale: Array) -> Array:
     """What cannot be told from zero among numbers of this scale."""
-    from apnc.loops import TIE
+    from apnc.loops.nearest import TIE
 
     return TIE * scale
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc.discrepancy import Discrepancy, Nearest, PartialSums
+from apnc.discrepancy import Discrepancy
 from apnc.engines.contract import Chunk, Chunks
+from apnc.nearest import Nearest, PartialSums
 
 Array = npt.NDArray[Any]
-#: Discrepancies that a pass leaves behind are exact to within this share.
-ROUGH = 1e-4
 #: Called after each iteration with its number, the squared shift of the centroids, and the inertia.
 OnIteration = Callable[[int, float, float], None]
 
@@ -83,17 +82,9 @@ class FindFarthest:
     size: int
 
     def __call__(self, chunk: Chunk) -> Farthest:
-        labels, own = self.nearest.known(chunk.rows, chunk.scratch)
-        own = np.where(chunk.weights > 0, own, 0.0)
-        enough = min(len(own), 4 * self.size + 64)
-        near = own >= (1 - ROUGH) * np.partition(own, -enough)[-enough] if enough else own > 0
-        Y = chunk.rows[near]
-        found = farthest(Y, self.nearest.own(Y, labels[near]), self.size)
-        if len(found.rows) == self.size or near.all():
-            return found
         present = chunk.weights > 0
-        Y = chunk.rows[present]
-        return farthest(Y, self.nearest.own(Y, labels[present]), self.size)
+        Y, labels = chunk.rows[present], self.nearest.known_labels(chunk.rows, chunk.scratch)[present]
+        return farthest(Y, self.nearest.own(Y, labels), self.size)
 
 
 def farthest(rows: Array, distances: Array, size: int) -> Farthest:

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from apnc.clustering.lloyd import SumStacked, add_stacked, refine_stacked
-from apnc.discrepancy import Discrepancy, PartialSums
+from apnc.discrepancy import Discrepancy
 from apnc.engines.contract import Chunk, Chunks, SingleChunk
+from apnc.nearest import PartialSums
 
 Array = npt.NDArray[Any]
 
@@ -95,7 +96,7 @@ class SumByLabel:
     n_clusters: int
 
     def __call__(self, chunk: Chunk) -> PartialSums:
-        from apnc.loops import accumulate
+        from apnc.loops.nearest import accumulate
 
         Y, labels = chunk.rows
         sums, counts = np.zeros((self.n_clusters, Y.shape[1])), np.zeros(self.n_clusters)

@@ -1,6 +1,7 @@
 """The ensemble Nystroem method as an APNC embedding of q blocks."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class EnsembleEmbedding(Embedding):
         return Coefficients(blocks, Euclidean(), 1.0, dropped, negative)
 
     def _resolve_blocks(self, n_landmarks: int) -> int:
-        if isinstance(self.n_blocks, bool) or self.n_blocks != int(self.n_blocks) or self.n_blocks < 1:
+        if isinstance(self.n_blocks, bool) or not isinstance(self.n_blocks, Integral) or self.n_blocks < 1:
             raise ValueError(f"n_blocks={self.n_blocks!r} must be a positive integer.")
         if self.mixture_weights is not None and self.n_blocks > n_landmarks:
             raise ValueError(
@@ -68,7 +69,12 @@ class EnsembleEmbedding(Embedding):
         if self.mixture_weights is None:
             return np.full(q, 1.0 / q)
         mixture = np.asarray(self.mixture_weights, dtype=np.float64)
-        if mixture.shape != (q,) or (mixture < 0).any() or mixture.sum() <= 0:
+        if (
+            mixture.shape != (q,)
+            or not np.isfinite(mixture).all()
+            or (mixture < 0).any()
+            or mixture.sum() <= 0
+        ):
             raise ValueError(
                 f"mixture_weights must be {q} non-negative numbers with a positive sum, got {mixture}."
             )

@@ -1,6 +1,7 @@
 """The family of APNC embeddings, and Algorithm 1, which computes any member of it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,10 @@ from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel, KernelRows
 
 Array = npt.NDArray[Any]
+
+
+#: Rows of a normalised kernel whose embedding is smaller than this are not seen by the landmarks; they stay there.
+UNSEEN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,14 @@ class Join:
         Y = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if self.unit:
             norms = np.sqrt(np.einsum("ij,ij->i", Y, Y))
-            Y *= np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)[:, None]
-        return chunk.with_rows(Y.astype(self.dtype, copy=False))
+            Y *= np.divide(1, norms, out=np.zeros_like(norms), where=norms > UNSEEN)[:, None]
+        Y = Y.astype(self.dtype, copy=False)
+        if not np.isfinite(np.vdot(Y, Y)):
+            raise ValueError(
+                "Some rows have kernel values too large to compute with. Look for outliers, scale the features "
+                "(for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
+            )
+        return chunk.with_rows(Y)
 
 
 def _begin(chunk: Chunk) -> Chunk:
@@ -156,8 +167,15 @@ def embed(
     ``dtype`` is the type of the products, ``out`` the type of Y. Rows of a normalised kernel are scaled to
     norm 1 unless ``raw`` asks for R K_L(x) itself.
     """
-    embedded = chunks.map(_begin)
-    for block in coefficients.blocks:
-        embedded = embedded.map(EmbedBlock(kernel, block, dtype))
+    for step in embedding_steps(kernel, coefficients, dtype, out, raw):
+        chunks = chunks.map(step)
+    return chunks
+
+
+def embedding_steps(
+    kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32, raw: bool = False
+) -> list[Callable[[Chunk], Chunk]]:
+    """The maps of Algorithm 1: q blocks, and the join."""
     unit = kernel.unit and isinstance(coefficients.discrepancy, Euclidean) and not raw
-    return embedded.map(Join(out, unit))
+    blocks = [EmbedBlock(kernel, block, dtype) for block in coefficients.blocks]
+    return [_begin, *blocks, Join(out, unit)]

@@ -1,5 +1,6 @@
 """Eigen-decomposition of a landmark kernel, with its noise left out."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from apnc.blas import one_thread
 from apnc.kernels import Kernel, compute_dtype
 
 Array = npt.NDArray[Any]
 
+#: Differences of k(a, b) and k(b, a) up to this share of the largest value are rounding.
+ASYMMETRY = 1e-4
+#: Up to this size one thread is as fast, and does not contend with others for the cores.
+SMALL = 512
 #: Eigenvalues below this share of the largest are rounding of K, by the type of the rows.
 FLOOR: dict[type, float] = {np.float32: 1e-8, np.float64: 1e-12}
 
@@ -46,6 +52,13 @@ class Spectrum:
 def landmark_kernel(landmarks: Any, kernel: Kernel) -> Array:
     """K_LL, float64 and symmetric."""
     K = kernel(landmarks, landmarks)
+    uneven = np.abs(K - K.T)
+    if uneven.max() > ASYMMETRY * np.abs(K).max():
+        i, j = np.unravel_index(uneven.argmax(), K.shape)
+        raise ValueError(
+            f"The kernel is not symmetric: k(a, b) = {K[i, j]:.4g} but k(b, a) = {K[j, i]:.4g} for two landmarks. "
+            "Use (k(a, b) + k(b, a)) / 2."
+        )
     return (K + K.T) / 2
 
 
@@ -55,7 +68,8 @@ def decompose(K: Array, landmarks: Any) -> Spectrum:
     The floor is the larger of the rounding level and the most negative eigenvalue: an indefinite
     kernel's positive eigenvalues of that size are noise too (docs/decisions/02-spectrum-floor.md).
     """
-    values, vectors = linalg.eigh(K)
+    with one_thread() if len(K) <= SMALL else nullcontext():
+        values, vectors = linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
     rounding = FLOOR[compute_dtype(landmarks)] * max(values[0], 0.0)
     kept = values > max(rounding, -values[-1], np.finfo(float).tiny)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from apnc.blas import one_thread
 from apnc.engines.contract import Array, Chunk, RowRange
 
 T = TypeVar("T")
@@ -24,8 +24,9 @@ def n_threads(n_jobs: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; use a positive number, or None for all cores.")
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} has no meaning; use a positive integer, or None for all cores.")
+    n_jobs = int(n_jobs)
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
@@ -78,7 +79,7 @@ class LocalChunks:
             return fn(chunk)
 
         with (
-            _blas().limit(limits=1, user_api="blas"),
+            one_thread(),
             ThreadPoolExecutor(self.threads) as pool,
         ):
             yield from _in_order(pool, work, self.n_chunks, 2 * self.threads)
@@ -119,12 +120,6 @@ def _in_order(
     finally:
         for future in waiting:
             future.cancel()
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Finding the BLAS libraries takes milliseconds, so it is done once."""
-    return ThreadpoolController()
 
 
 def _itself(chunk: Chunk) -> Chunk:

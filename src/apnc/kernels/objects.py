@@ -46,7 +46,13 @@ class CallableKernel(Kernel):
         return diagonal
 
     def _checked(self, A: Any, B: Any) -> Array:
-        K = np.asarray(self.function(A, B, **self.params))
+        try:
+            K = np.asarray(self.function(A, B, **self.params))
+        except Exception as error:
+            raise ValueError(
+                f"The kernel {_name(self.function)} failed on {_length(A)} x {_length(B)} instances: {error!r}. It is "
+                "called with two collections A and B, not with two instances, and returns a matrix."
+            ) from error
         expected = (_length(A), _length(B))
         if K.shape != expected or K.dtype.kind not in "fiub":
             raise ValueError(
@@ -133,7 +139,7 @@ def _length(rows: Any) -> int:
 
 
 def _name(function: Any) -> str:
-    return getattr(function, "__qualname__", type(function).__name__)
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _describe(K: Array) -> str:

@@ -180,7 +180,7 @@ def _sparse_products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
     def products(X: Any) -> Array:
         if not sparse.issparse(X):
             return np.asarray(np.ascontiguousarray(X, dtype=dtype) @ transposed)
-        from apnc.loops import sparse_products
+        from apnc.loops.products import sparse_products
 
         out = np.empty((X.shape[0], landmarks.shape[0]), dtype=dtype)
         sparse_products(

@@ -1,0 +1,34 @@
+"""Holding BLAS to one thread while our own threads do the work."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+_lock = threading.Lock()
+_state: dict[str, Any] = {"depth": 0, "limit": None}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS at one thread; contexts may overlap, the last to end restores what the first found."""
+    with _lock:
+        if _state["depth"] == 0:
+            _state["limit"] = _controller().limit(limits=1, user_api="blas")
+        _state["depth"] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _state["depth"] -= 1
+            if _state["depth"] == 0:
+                _state["limit"].restore_original_limits()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Finding the BLAS libraries takes milliseconds, so it is done once."""
+    return ThreadpoolController()

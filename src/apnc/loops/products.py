@@ -1,0 +1,15 @@
+"""Products of sparse rows with sparse landmarks."""
+
+from numba import njit
+
+
+@njit(nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, cache=True)
+def sparse_products(data, columns, indptr, by_column, which, starts, out):  # type: ignore[no-untyped-def]
+    """``out[i] = X[i] @ L.T`` for CSR rows X and landmarks L held by column (CSC)."""
+    for i in range(indptr.size - 1):
+        for c in range(out.shape[1]):
+            out[i, c] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            value = data[p]
+            for r in range(starts[columns[p]], starts[columns[p] + 1]):
+                out[i, which[r]] += value * by_column[r]
