@@ -1,5 +1,6 @@
 """The family of APNC embeddings, and Algorithm 1, which computes any member of it."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -118,8 +119,19 @@ class EmbedBlock:
 
     def __call__(self, chunk: Chunk) -> Chunk:
         so_far: Portions = chunk.rows
-        portion = self._kernel_rows(so_far.rows) @ self._weights
+        portion = self._kernel_rows(so_far.rows, self._room(len(chunk.weights))) @ self._weights
         return chunk.with_rows(Portions(so_far.rows, (*so_far.parts, portion)))
+
+    @cached_property
+    def _rooms(self) -> threading.local:
+        return threading.local()
+
+    def _room(self, n: int) -> Array:
+        """A kernel block of n rows that each thread uses again: fresh memory would cost page faults."""
+        room: Array | None = getattr(self._rooms, "room", None)
+        if room is None or len(room) < n:
+            room = self._rooms.room = np.empty((n, self.block.weights.shape[1]), dtype=self.dtype)
+        return room[:n]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"kernel": self.kernel, "block": self.block, "dtype": self.dtype}

@@ -24,15 +24,15 @@ def compute_dtype(rows: Any) -> type:
 class KernelRows:
     """A kernel made ready against fixed landmarks.
 
-    ``function(X)`` is K(X, landmarks) / ``scale`` in the compute type, a new array; ``scale`` keeps
-    large kernels (a polynomial of high degree) within float32.
+    ``function(X, room)`` is K(X, landmarks) / ``scale`` in the compute type, written to ``room`` if it is given
+    and the kernel can; ``scale`` keeps large kernels (a polynomial of high degree) within float32.
     """
 
-    function: Callable[[Any], Array]
+    function: Callable[[Any, Array | None], Array]
     scale: float = 1.0
 
-    def __call__(self, rows: Any) -> Array:
-        return self.function(rows)
+    def __call__(self, rows: Any, room: Array | None = None) -> Array:
+        return self.function(rows, room)
 
 
 class Kernel(ABC):
@@ -77,8 +77,8 @@ class NormalizedKernel(Kernel):
         rows = self.kernel.against(landmarks, dtype)
         columns: Array = self._inverse_roots(landmarks, rows.scale).astype(dtype)
 
-        def normalized(X: Any) -> Array:
-            K = rows(X)
+        def normalized(X: Any, room: Array | None) -> Array:
+            K = rows(X, room)
             K *= self._inverse_roots(X, rows.scale).astype(dtype)[:, None]
             K *= columns
             return K

@@ -25,7 +25,7 @@ class CallableKernel(Kernel):
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Prepare K(., landmarks); the function's results are checked and cast to ``dtype``."""
-        return KernelRows(lambda X: self._checked(X, landmarks).astype(dtype))
+        return KernelRows(lambda X, room: self._checked(X, landmarks).astype(dtype))
 
     def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
         """What the function returns, and its copy in the compute type."""
@@ -113,7 +113,7 @@ class PrecomputedKernel(Kernel):
         """Pick the landmarks' columns."""
         numbers = landmarks.numbers
 
-        def columns(X: GivenRows) -> Array:
+        def columns(X: GivenRows, room: Array | None) -> Array:
             where = numbers
             if X.matrix.shape[1] != self.n_instances and self.landmark_numbers is not None:
                 position = {number: i for i, number in enumerate(self.landmark_numbers)}

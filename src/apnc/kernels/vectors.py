@@ -19,6 +19,8 @@ SCALED = ("rbf", "laplacian", "chi2")
 SLOPED = ("polynomial", "sigmoid")
 
 
+Products = Callable[[Any, Array | None], Array]
+
 #: Part of a kernel matrix that elementwise functions go over at a time.
 ELEMENTWISE_BYTES = 1 << 18
 
@@ -75,8 +77,8 @@ class VectorKernel(Kernel):
         products = _products(landmarks, dtype)
         columns: Array = _inverse_norms(landmarks).astype(dtype)
 
-        def cosine(X: Any) -> Array:
-            K = products(X)
+        def cosine(X: Any, room: Array | None) -> Array:
+            K = products(X, room)
             K *= _inverse_norms(X).astype(dtype)[:, None]
             K *= columns
             return K
@@ -90,8 +92,8 @@ class VectorKernel(Kernel):
         products = _products(landmarks, dtype)
         slope, offset = self._slope * root, self.coef0 * root
 
-        def polynomial(X: Any) -> Array:
-            return _in_cache(products(X), power)
+        def polynomial(X: Any, room: Array | None) -> Array:
+            return _in_cache(products(X, room), power)
 
         def power(K: Array) -> None:
             K *= slope
@@ -103,8 +105,8 @@ class VectorKernel(Kernel):
     def _sigmoid(self, landmarks: Any, dtype: type) -> KernelRows:
         products = _products(landmarks, dtype)
 
-        def sigmoid(X: Any) -> Array:
-            return _in_cache(products(X), neural)
+        def sigmoid(X: Any, room: Array | None) -> Array:
+            return _in_cache(products(X, room), neural)
 
         def neural(K: Array) -> None:
             K *= self._slope
@@ -115,12 +117,12 @@ class VectorKernel(Kernel):
 
     def _rbf(self, landmarks: Any, dtype: type) -> KernelRows:
         squared = _squared_distances(landmarks, dtype, self._slope)
-        return KernelRows(lambda X: _in_cache(squared(X), _exp_of_negative))
+        return KernelRows(lambda X, room: _in_cache(squared(X, room), _exp_of_negative))
 
     def _laplacian(self, landmarks: Any, dtype: type) -> KernelRows:
         from sklearn.metrics.pairwise import manhattan_distances
 
-        def laplacian(X: Any) -> Array:
+        def laplacian(X: Any, room: Array | None) -> Array:
             K = manhattan_distances(_like(X, landmarks), landmarks).astype(dtype, copy=False)
             K *= -self._slope
             return np.exp(K, out=K)
@@ -132,7 +134,7 @@ class VectorKernel(Kernel):
 
         dense = _dense(landmarks, dtype)
 
-        def chi2(X: Any) -> Array:
+        def chi2(X: Any, room: Array | None) -> Array:
             K = additive_chi2_kernel(_dense(X, dtype), dense)
             K *= self._slope
             return np.exp(K, out=K)
@@ -165,24 +167,24 @@ def _inverse_norms(rows: Any) -> Array:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def _products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
+def _products(landmarks: Any, dtype: type) -> Products:
     """X -> X @ landmarks.T; sparse rows are never densified when the landmarks are sparse too."""
     if sparse.issparse(landmarks):
         return _sparse_products(landmarks, dtype)
     columns: Array = np.ascontiguousarray(landmarks, dtype=dtype).T
-    return lambda X: _dense(X, dtype) @ columns
+    return lambda X, room: np.matmul(_dense(X, dtype), columns, out=room)
 
 
-def _sparse_products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
+def _sparse_products(landmarks: Any, dtype: type) -> Products:
     by_column = landmarks.tocsc().astype(dtype)
     transposed = by_column.T
 
-    def products(X: Any) -> Array:
+    def products(X: Any, room: Array | None) -> Array:
         if not sparse.issparse(X):
             return np.asarray(np.ascontiguousarray(X, dtype=dtype) @ transposed)
         from apnc.loops.products import sparse_products
 
-        out = np.empty((X.shape[0], landmarks.shape[0]), dtype=dtype)
+        out = np.empty((X.shape[0], landmarks.shape[0]), dtype=dtype) if room is None else room
         sparse_products(
             X.data.astype(dtype),
             X.indices,
@@ -197,7 +199,7 @@ def _sparse_products(landmarks: Any, dtype: type) -> Callable[[Any], Array]:
     return products
 
 
-def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Callable[[Any], Array]:
+def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Products:
     """X -> -gamma |x - landmark|^2, up to rounding.
 
     Dense rows are shifted by the landmarks' mean first: distances do not change, and the
@@ -208,8 +210,8 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Callable[[A
         products = _products(landmarks, np.float64)
         columns = gamma * _squared_norms(landmarks)
 
-        def from_sparse(X: Any) -> Array:
-            K = products(X)
+        def from_sparse(X: Any, room: Array | None) -> Array:
+            K = products(X, room if dtype is np.float64 else None)
             K *= 2 * gamma
             K -= gamma * _squared_norms(X)[:, None]
             K -= columns
@@ -220,7 +222,7 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Callable[[A
     wide = np.asarray(landmarks, dtype=np.float64)
     center = wide.mean(axis=0)
     columns_t = _augmented(landmarks, center, dtype, gamma, swapped=True).T
-    return lambda X: _augmented(X, center, dtype, gamma) @ columns_t
+    return lambda X, room: np.matmul(_augmented(X, center, dtype, gamma), columns_t, out=room)
 
 
 def _augmented(rows: Any, center: Array, dtype: type, gamma: float, swapped: bool = False) -> Array:

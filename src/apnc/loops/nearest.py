@@ -141,7 +141,7 @@ def absolute(Y, rows, C32, e):  # type: ignore[no-untyped-def]
                 e[p + 2, c], e[p + 2, c + 1], e[p + 2, c + 2], e[p + 2, c + 3] = d0, d1, d2, d3
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
 def _two_best(e, k):  # type: ignore[no-untyped-def]
     """Number of the smallest of the first k, its value, and the second smallest value."""
     best = e[0]
@@ -158,7 +158,7 @@ def _two_best(e, k):  # type: ignore[no-untyped-def]
     return label, best, second
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
 def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
     """Label, own and next discrepancy of a row from its float32 distances; thin margins in float64."""
     label, best, second = _two_best(e, C.shape[0])
@@ -173,7 +173,7 @@ def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
     return label, np.float64(best), np.float64(second)
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
 def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
     """The same from e = |c|^2 - 2 y.c, squared distances less |y|^2."""
     label, best, second = _two_best(e, C.shape[0])
@@ -202,7 +202,7 @@ def search_l1(Y, rows, C32, C, largest, sizes, labels, own, upper, lower, e):  #
         lower[i] = second - THIN * scale
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
 def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
     scale = sizes[i] + largest
     label, best, second = _settle_l2(y, e, C, scale)
