@@ -1,6 +1,6 @@
 """One measurement: a fresh process runs one contestant of one case and prints a JSON line.
 
-python -m benchmarks.measure CASE CONTESTANT SIZE
+python -m benchmarks.measure CASE CONTESTANT SIZE SEED
 """
 
 import json
@@ -41,12 +41,12 @@ def resident_bytes() -> int:
     return pages * resource.getpagesize()
 
 
-def measure(case_name: str, contestant: str, size: str) -> dict[str, Any]:
+def measure(case_name: str, contestant: str, size: str, seed: str = "0") -> dict[str, Any]:
     """Prepare, run once, and report seconds, memory and whatever the contestant returns."""
     from benchmarks.cases import CASES
 
     case = CASES[case_name]
-    prepared = case.prepare(**case.sizes[size])
+    prepared = case.prepare(**case.sizes[size]) | {"seed": int(seed)}
     run = case.contestants[contestant](prepared)
     with PeakMemory() as memory:
         begin = time.perf_counter()
@@ -56,7 +56,7 @@ def measure(case_name: str, contestant: str, size: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    print(json.dumps(measure(*sys.argv[1:4])))
+    print(json.dumps(measure(*sys.argv[1:5])))
 
 
 if __name__ == "__main__":

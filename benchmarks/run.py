@@ -1,8 +1,8 @@
 """Run the comparisons side by side and write a row for each measurement.
 
-    python -m benchmarks.run [--smoke] [--only CASE,CASE] [--out FILE]
+    python -m benchmarks.run [--smoke] [--only CASE,CASE] [--repetitions N] [--out FILE]
 
-Each measurement is a process of its own; repetitions are interleaved over the contestants.
+Each measurement is a process of its own; repetitions are interleaved over the contestants, each with its own seed.
 """
 
 import argparse
@@ -40,9 +40,9 @@ def installed(package: str) -> str | None:
         return None
 
 
-def one(case: str, contestant: str, size: str) -> dict[str, Any]:
+def one(case: str, contestant: str, size: str, seed: int = 0) -> dict[str, Any]:
     """One measurement in its own process; a failure is a row too."""
-    command = [sys.executable, "-m", "benchmarks.measure", case, contestant, size]
+    command = [sys.executable, "-m", "benchmarks.measure", case, contestant, size, str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
@@ -53,7 +53,7 @@ def rows_of(case: str, size: str, repetitions: int) -> list[dict[str, Any]]:
     rows = []
     for repetition in range(repetitions):
         for contestant in CASES[case].contestants:
-            found = one(case, contestant, size)
+            found = one(case, contestant, size, seed=repetition)
             rows.append(
                 {"case": case, "contestant": contestant, "size": size, "repetition": repetition, **found}
             )
@@ -68,6 +68,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="small sizes, one repetition")
     parser.add_argument("--only", default=",".join(CASES), help="cases to run, separated by commas")
+    parser.add_argument("--repetitions", type=int, help="instead of those of each case")
     parser.add_argument(
         "--out", type=Path, default=RESULTS, help="file of rows; rows of other cases are kept"
     )
@@ -82,7 +83,7 @@ def main() -> int:
     context = {"when": time.strftime("%Y-%m-%d"), **machine()}
     failures = 0
     for case in chosen:
-        rows = rows_of(case, size, 1 if options.smoke else CASES[case].repetitions)
+        rows = rows_of(case, size, options.repetitions or (1 if options.smoke else CASES[case].repetitions))
         failures += sum("failed" in row for row in rows)
         kept += [row | context for row in rows]
         options.out.parent.mkdir(parents=True, exist_ok=True)
