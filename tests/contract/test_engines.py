@@ -189,7 +189,9 @@ def test_overlapping_passes_restore_blas():
     chunks = local(np.zeros((100, 1)), np.ones(100), 10)
     one, two = iter(chunks), iter(chunks)
     next(one), next(two)
-    list(one), list(two)
+    list(one)
+    assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
+    list(two)
     assert threadpool_info() == before
 
 
