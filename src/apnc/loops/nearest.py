@@ -1,4 +1,8 @@
-"""Nearest centroids under L1 and L2, and the sums of their rows."""
+"""Nearest centroids under L1 and L2, and the sums of their rows.
+
+L1 and L2 have loops of their own where they differ by one operation: a function handed to a compiled loop would keep
+it from being cached on disk.
+"""
 
 import numpy as np
 from numba import njit
