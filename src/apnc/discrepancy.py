@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc.nearest import Nearest, NearestByProducts, NearestEuclidean, NearestManhattan, padded, squared_norms
+from apnc.nearest import (
+    Nearest,
+    NearestByProducts,
+    NearestEuclidean,
+    NearestManhattan,
+    manhattan_terms,
+    padded,
+    squared_norms,
+)
 
 Array = npt.NDArray[Any]
 
-#: Squared distances below this share of the squared norms are rounding of equal rows.
+#: Discrepancies (squared ones, of L2) below this share of the norms are rounding of equal rows.
 EQUAL = 1e-6
 #: Up to so many centroids a register-tiled loop beats a matrix product of BLAS.
 FEW = 24
@@ -74,15 +82,19 @@ class Manhattan(Discrepancy):
         return out
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
-        """By register-tiled loops."""
-        from apnc.loops.nearest import absolute
+        """By register-tiled loops; what rounding leaves of equal rows is zero."""
+        from apnc.loops.nearest import twice_larger
 
         rows = np.arange(len(Y))
+        sizes, sums, _ = manhattan_terms(Y)
 
         def squared(C: Array) -> Array:
-            e = np.empty((len(Y) + 2, -(-len(C) // 4) * 4), dtype=np.float32)
-            absolute(Y, rows, padded(C), e)
-            return e[: len(Y), : len(C)].astype(np.float64) ** 2
+            their_sizes, their_sums, _ = manhattan_terms(C)
+            twice = np.empty((len(Y) + 2, -(-len(C) // 4) * 4), dtype=np.float32)
+            twice_larger(Y, rows, padded(C), twice)
+            e = twice[: len(Y), : len(C)] - sums[:, None] - their_sums
+            e[e < EQUAL * (sizes[:, None] + their_sizes)] = 0
+            return e**2
 
         return squared
 

@@ -94,12 +94,14 @@ class RowState:
     Attributes
     ----------
     sizes, squares : norms of the rows in the discrepancy's own terms, and squared norms.
+    sums : the row's own term of the discrepancy: under L1 the sum of its components.
     labels, own : nearest centroid and discrepancy to it.
     upper, lower : bounds on the discrepancy to the own centroid and to every other one.
     centroids : those that the bounds hold for; None before the first pass.
     """
 
     sizes: Array
+    sums: Array
     squares: Array
     labels: Array
     own: Array
@@ -108,10 +110,10 @@ class RowState:
     centroids: Array | None = None
 
     @classmethod
-    def of(cls, sizes: Array, squares: Array) -> "RowState":
-        """Nothing known but the norms."""
+    def of(cls, sizes: Array, sums: Array, squares: Array) -> "RowState":
+        """Nothing known but the norms and sums."""
         n = len(sizes)
-        return cls(sizes, squares, np.zeros(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
+        return cls(sizes, sums, squares, np.zeros(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
 
 
 class NearestByBounds(Nearest):
@@ -125,13 +127,13 @@ class NearestByBounds(Nearest):
     def __init__(self, discrepancy: Distances, centroids: Array):
         super().__init__(discrepancy, centroids)
         self.padded = padded(centroids)
-        self.sizes = self.row_sizes(centroids)
-        self.halves = (self.sizes / 2).astype(np.float32)
-        self.largest = float(self.sizes.max())
+        sizes, sums, _ = self.row_terms(centroids)
+        self.halves = (sums / 2).astype(np.float32)
+        self.largest = float(sizes.max())
         self._moved: tuple[Array | None, Array] = (None, np.empty(0))
 
-    def row_sizes(self, Y: Array) -> Array:
-        """Norms that errors of the discrepancy are relative to."""
+    def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
+        """Norms that errors of the discrepancy are relative to, each row's own term of it, and squared norms."""
         raise NotImplementedError
 
     def margins(self, sizes: Array) -> Array:
@@ -146,7 +148,7 @@ class NearestByBounds(Nearest):
 
         bounds = (state.labels, state.own, state.upper, state.lower, shifts, self.margins(state.sizes))
         fixed = (self.padded, self.halves, self.centroids, self.largest)
-        small_pass(self.norm, Y, weights, *fixed, state.sizes, *bounds, sums, counts)
+        small_pass(self.norm, Y, weights, *fixed, state.sizes, state.sums, *bounds, sums, counts)
 
     def labels(self, Y: Array) -> Array:
         """Number of the nearest centroid of each row, int32."""
@@ -181,7 +183,7 @@ class NearestByBounds(Nearest):
         return state.labels.copy(), PartialSums(sums, counts, inertia, squares)
 
     def _state_of(self, Y: Array) -> RowState:
-        return RowState.of(self.row_sizes(Y), squared_norms(Y))
+        return RowState.of(*self.row_terms(Y))
 
     def _shifts_from(self, previous: Array | None) -> Array:
         """How far each centroid has moved, computed once for all chunks; empty if nothing is known."""
@@ -211,14 +213,24 @@ def squared_norms(Y: Array) -> Array:
     return out
 
 
+def manhattan_terms(Y: Array) -> tuple[Array, Array, Array]:
+    """L1 norm, sum and squared norm of each row, float64."""
+    from apnc.loops.nearest import row_sums
+
+    sizes, sums, squares = np.empty((3, len(Y)))
+    row_sums(Y, sizes, sums, squares)
+    return sizes, sums, squares
+
+
 class NearestEuclidean(NearestByBounds):
     """Nearest under L2, from |c|^2 - 2 y.c."""
 
     norm = 2
 
-    def row_sizes(self, Y: Array) -> Array:
-        """Squared norms."""
-        return squared_norms(Y)
+    def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
+        """Squared norms, for all three."""
+        squares = squared_norms(Y)
+        return squares, squares, squares
 
     def margins(self, sizes: Array) -> Array:
         """A share of the root of the scale, since bounds are not squared."""
@@ -261,13 +273,9 @@ class NearestManhattan(NearestByBounds):
 
     norm = 1
 
-    def row_sizes(self, Y: Array) -> Array:
-        """L1 norms."""
-        from apnc.loops.nearest import row_sums
-
-        out = np.empty(len(Y))
-        row_sums(Y, out)
-        return out
+    def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
+        """L1 norms, plain sums and squared norms."""
+        return manhattan_terms(Y)
 
     def margins(self, sizes: Array) -> Array:
         """A share of the scale."""

@@ -19,6 +19,8 @@ SETTLED = 1e-6
 _FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 #: Rows that a pass handles together, while they are in the first levels of cache.
 _TILE = 48
+#: Components summed in float32 before they join a total: rounding stays below THIN however long a row is.
+_LENGTH = 512
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
@@ -66,13 +68,18 @@ def row_squares(Y, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def row_sums(Y, out):  # type: ignore[no-untyped-def]
-    """L1 norm of each row."""
+def row_sums(Y, absolute, signed, squares):  # type: ignore[no-untyped-def]
+    """L1 norm, plain sum and squared norm of each row."""
     for i in range(Y.shape[0]):
-        total = 0.0
+        size = total = square = 0.0
         for j in range(Y.shape[1]):
-            total += abs(np.float64(Y[i, j]))
-        out[i] = total
+            y = np.float64(Y[i, j])
+            size += abs(y)
+            total += y
+            square += y * y
+        absolute[i] = size
+        signed[i] = total
+        squares[i] = square
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
@@ -84,65 +91,79 @@ def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
     """
     k, m = C32.shape
     last = rows.size - 1
-    for block in range(0, k, 8):
-        for p in range(0, rows.size, 3):
-            a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
-            for c in range(block, min(block + 8, k), 4):
-                a0 = a1 = a2 = a3 = np.float32(0)
-                b0 = b1 = b2 = b3 = np.float32(0)
-                d0 = d1 = d2 = d3 = np.float32(0)
-                for j in range(m):
-                    u, v, w = Y[a, j], Y[b, j], Y[d, j]
-                    a0 += u * C32[c, j]
-                    a1 += u * C32[c + 1, j]
-                    a2 += u * C32[c + 2, j]
-                    a3 += u * C32[c + 3, j]
-                    b0 += v * C32[c, j]
-                    b1 += v * C32[c + 1, j]
-                    b2 += v * C32[c + 2, j]
-                    b3 += v * C32[c + 3, j]
-                    d0 += w * C32[c, j]
-                    d1 += w * C32[c + 1, j]
-                    d2 += w * C32[c + 2, j]
-                    d3 += w * C32[c + 3, j]
-                e[p, c], e[p, c + 1], e[p, c + 2], e[p, c + 3] = a0, a1, a2, a3
-                e[p + 1, c], e[p + 1, c + 1], e[p + 1, c + 2], e[p + 1, c + 3] = b0, b1, b2, b3
-                e[p + 2, c], e[p + 2, c + 1], e[p + 2, c + 2], e[p + 2, c + 3] = d0, d1, d2, d3
+    e[:] = 0
+    for near in range(0, m, _LENGTH):
+        for block in range(0, k, 8):
+            for p in range(0, rows.size, 3):
+                a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
+                for c in range(block, min(block + 8, k), 4):
+                    a0 = a1 = a2 = a3 = np.float32(0)
+                    b0 = b1 = b2 = b3 = np.float32(0)
+                    d0 = d1 = d2 = d3 = np.float32(0)
+                    for i in range(min(_LENGTH, m - near)):
+                        j = np.uint64(near) + np.uint64(i)
+                        u, v, w = Y[a, j], Y[b, j], Y[d, j]
+                        c0, c1, c2, c3 = C32[c, j], C32[c + 1, j], C32[c + 2, j], C32[c + 3, j]
+                        a0 += u * c0
+                        a1 += u * c1
+                        a2 += u * c2
+                        a3 += u * c3
+                        b0 += v * c0
+                        b1 += v * c1
+                        b2 += v * c2
+                        b3 += v * c3
+                        d0 += w * c0
+                        d1 += w * c1
+                        d2 += w * c2
+                        d3 += w * c3
+                    for i, x in enumerate((a0, a1, a2, a3)):
+                        e[p, c + i] += x
+                    for i, x in enumerate((b0, b1, b2, b3)):
+                        e[p + 1, c + i] += x
+                    for i, x in enumerate((d0, d1, d2, d3)):
+                        e[p + 2, c + i] += x
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def absolute(Y, rows, C32, e):  # type: ignore[no-untyped-def]
-    """L1 distances of the given rows to all centroids.
+def twice_larger(Y, rows, C32, e):  # type: ignore[no-untyped-def]
+    """Twice the sum of the larger of each row and each centroid: L1 is that less the sums of both.
 
-    Three rows and four centroids are in registers, eight centroids in the nearest cache. ``e`` has two
-    rows more than there are rows, for a last tile that is not full.
+    A maximum and a fused multiply-add go through different units of the processor at once; a difference, an
+    absolute value and a sum do not. Tiles as in ``products``.
     """
     k, m = C32.shape
     last = rows.size - 1
-    for block in range(0, k, 8):
-        for p in range(0, rows.size, 3):
-            a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
-            for c in range(block, min(block + 8, k), 4):
-                a0 = a1 = a2 = a3 = np.float32(0)
-                b0 = b1 = b2 = b3 = np.float32(0)
-                d0 = d1 = d2 = d3 = np.float32(0)
-                for j in range(m):
-                    u, v, w = Y[a, j], Y[b, j], Y[d, j]
-                    a0 += abs(u - C32[c, j])
-                    a1 += abs(u - C32[c + 1, j])
-                    a2 += abs(u - C32[c + 2, j])
-                    a3 += abs(u - C32[c + 3, j])
-                    b0 += abs(v - C32[c, j])
-                    b1 += abs(v - C32[c + 1, j])
-                    b2 += abs(v - C32[c + 2, j])
-                    b3 += abs(v - C32[c + 3, j])
-                    d0 += abs(w - C32[c, j])
-                    d1 += abs(w - C32[c + 1, j])
-                    d2 += abs(w - C32[c + 2, j])
-                    d3 += abs(w - C32[c + 3, j])
-                e[p, c], e[p, c + 1], e[p, c + 2], e[p, c + 3] = a0, a1, a2, a3
-                e[p + 1, c], e[p + 1, c + 1], e[p + 1, c + 2], e[p + 1, c + 3] = b0, b1, b2, b3
-                e[p + 2, c], e[p + 2, c + 1], e[p + 2, c + 2], e[p + 2, c + 3] = d0, d1, d2, d3
+    e[:] = 0
+    for near in range(0, m, _LENGTH):
+        for block in range(0, k, 8):
+            for p in range(0, rows.size, 3):
+                a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
+                for c in range(block, min(block + 8, k), 4):
+                    a0 = a1 = a2 = a3 = np.float32(0)
+                    b0 = b1 = b2 = b3 = np.float32(0)
+                    d0 = d1 = d2 = d3 = np.float32(0)
+                    for i in range(min(_LENGTH, m - near)):
+                        j = np.uint64(near) + np.uint64(i)
+                        u, v, w = Y[a, j], Y[b, j], Y[d, j]
+                        c0, c1, c2, c3 = C32[c, j], C32[c + 1, j], C32[c + 2, j], C32[c + 3, j]
+                        a0 += np.float32(2) * (u if u > c0 else c0)
+                        a1 += np.float32(2) * (u if u > c1 else c1)
+                        a2 += np.float32(2) * (u if u > c2 else c2)
+                        a3 += np.float32(2) * (u if u > c3 else c3)
+                        b0 += np.float32(2) * (v if v > c0 else c0)
+                        b1 += np.float32(2) * (v if v > c1 else c1)
+                        b2 += np.float32(2) * (v if v > c2 else c2)
+                        b3 += np.float32(2) * (v if v > c3 else c3)
+                        d0 += np.float32(2) * (w if w > c0 else c0)
+                        d1 += np.float32(2) * (w if w > c1 else c1)
+                        d2 += np.float32(2) * (w if w > c2 else c2)
+                        d3 += np.float32(2) * (w if w > c3 else c3)
+                    for i, x in enumerate((a0, a1, a2, a3)):
+                        e[p, c + i] += x
+                    for i, x in enumerate((b0, b1, b2, b3)):
+                        e[p + 1, c + i] += x
+                    for i, x in enumerate((d0, d1, d2, d3)):
+                        e[p + 2, c + i] += x
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
@@ -164,7 +185,7 @@ def _two_best(e, k):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
 def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
-    """Label, own and next discrepancy of a row from its float32 distances; thin margins in float64."""
+    """Label, lowest and next of a row's float32 e, discrepancies less a term of the row; thin margins in float64."""
     label, best, second = _two_best(e, C.shape[0])
     if second - best <= THIN * scale:
         lowest = np.inf
@@ -179,7 +200,7 @@ def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
 def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
-    """The same from e = |c|^2 - 2 y.c, squared distances less |y|^2."""
+    """The same for squared distances."""
     label, best, second = _two_best(e, C.shape[0])
     if second - best <= THIN * scale:
         lowest = np.inf
@@ -193,17 +214,19 @@ def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def search_l1(Y, rows, C32, C, largest, sizes, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
-    """Eq. 4 with the L1 discrepancy for the given rows, with bounds on the nearest and the next."""
-    absolute(Y, rows, C32, e)
+def search_l1(Y, rows, C32, halves, C, largest, sizes, signed, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
+    """Eq. 4 with the L1 discrepancy for the given rows; ``halves`` is half the sum of c, ``signed`` the sum of y."""
+    twice_larger(Y, rows, C32, e)
     for p in range(rows.size):
         i = rows[p]
         scale = sizes[i] + largest
+        for c in range(C.shape[0]):
+            e[p, c] -= 2 * halves[c]
         label, best, second = _settle_l1(Y[i], e[p], C, scale)
         labels[i] = label
-        own[i] = best
-        upper[i] = best + THIN * scale
-        lower[i] = second - THIN * scale
+        own[i] = max(0.0, best - signed[i])
+        upper[i] = best - signed[i] + THIN * scale
+        lower[i] = second - signed[i] - THIN * scale
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
@@ -259,7 +282,7 @@ def loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settle
 
 
 @njit(nogil=True, fastmath=_FAST, cache=True)
-def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, labels, own, upper, lower, shifts, margins, sums, counts):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
+def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, signed, labels, own, upper, lower, shifts, margins, sums, counts):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Algorithm 2, map, with every tile of rows searched and summed while it is in cache; norm is 1 or 2."""
     n = Y.shape[0]
     open_rows = np.empty(_TILE, dtype=np.int64)
@@ -269,7 +292,9 @@ def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, labels, own, up
         stop = min(start + _TILE, n)
         n_open, n_settled = loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settled)
         if norm == 1:
-            search_l1(Y, open_rows[:n_open], C32, C, largest, sizes, labels, own, upper, lower, e)
+            search_l1(
+                Y, open_rows[:n_open], C32, halves, C, largest, sizes, signed, labels, own, upper, lower, e
+            )
             own_l1(Y, settled[:n_settled], C, labels, own)
         else:
             search_l2(Y, open_rows[:n_open], C32, halves, C, largest, sizes, labels, own, upper, lower, e)
