@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "apnc"
 
 #: What each part may import of ours; parts are the first folder or module below the package.
 ALLOWED = {
-    "loops": set(),
+    "loops": {"loops"},
     "blas": set(),
     "kernels": {"kernels", "loops"},
     "nearest": {"loops"},

@@ -14,8 +14,10 @@ from apnc import (
 )
 from apnc.discrepancy import Euclidean, Manhattan
 from apnc.embeddings import Block, Coefficients
+from apnc.embeddings.family import embedding_steps
 from apnc.embeddings.spectrum import decompose
 from apnc.embeddings.stable import center_kernel, random_subsets
+from apnc.engines.contract import Chunk
 from apnc.kernels import VectorKernel
 from apnc.testing import (
     check_embedding,
@@ -272,3 +274,28 @@ def test_rows_of_a_normalized_kernel_have_norm_one(digits, embedding):
     if embedding == "nystroem":
         other = plain / np.maximum(np.linalg.norm(plain, axis=1, keepdims=True), 1e-300)
         np.testing.assert_allclose(Y @ Y.T, other @ other.T, atol=1e-5)
+
+
+def test_nystroem_coefficients_are_algorithm_3_turned(digits):
+    X, _ = digits
+    kernel = VectorKernel("rbf", 0.1)
+    R = NystroemEmbedding().coefficients(X[:400], kernel, 300, np.random.default_rng(0)).blocks[0].weights
+    values, vectors = np.linalg.eigh(kernel(X[:400], X[:400]))
+    of_the_paper = (vectors[:, -300:] / np.sqrt(values[-300:])).T
+    np.testing.assert_allclose(R.T @ R, of_the_paper.T @ of_the_paper, rtol=1e-6, atol=1e-6)
+    assert not np.tril(R, -1).any()
+
+
+def test_a_block_with_zeros_on_the_left_is_the_plain_product(digits):
+    X, _ = digits
+    rng = np.random.default_rng(0)
+    R = np.triu(rng.normal(size=(600, 700)), k=3)
+    R[550:] = 0
+    kernel = VectorKernel("rbf", 1e-3)
+    steps = embedding_steps(
+        kernel, Coefficients((Block(X[:700], R),), Euclidean()), np.float64, out=np.float64
+    )
+    chunk = Chunk(0, X, np.ones(len(X)))
+    for step in steps:
+        chunk = step(chunk)
+    np.testing.assert_allclose(chunk.rows, kernel(X, X[:700]) @ R.T, atol=1e-9)

@@ -20,6 +20,8 @@ Array = npt.NDArray[Any]
 
 #: Rows of a normalised kernel whose embedding is smaller than this are not seen by the landmarks; they stay there.
 UNSEEN = 1e-6
+#: Components computed by one product: as narrow as BLAS stays fast, so that few zeros of R are multiplied.
+STEP = 256
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,12 @@ class Portions:
     parts: tuple[Array, ...] = ()
 
 
+def leading_zeros(weights: Array) -> int:
+    """Columns on the left without any weight."""
+    used = np.flatnonzero(weights.any(axis=0))
+    return int(used[0]) if len(used) else weights.shape[1]
+
+
 @dataclass(frozen=True)
 class EmbedBlock:
     """Algorithm 1, lines 2 to 8: y_[b] = R(b) K_L(b),i for every row of a chunk."""
@@ -114,12 +122,18 @@ class EmbedBlock:
         return self.kernel.against(self.block.landmarks, self.dtype)
 
     @cached_property
-    def _weights(self) -> Array:
-        return np.asarray(self._kernel_rows.scale * self.block.weights, dtype=self.dtype).T
+    def _steps(self) -> list[tuple[int, slice, Array]]:
+        """R(b)^T in groups of columns, each with the first landmark that it needs."""
+        weights: Array = np.asarray(self._kernel_rows.scale * self.block.weights, dtype=self.dtype)
+        groups = (slice(j, j + STEP) for j in range(0, len(weights), STEP))
+        return [(first := leading_zeros(weights[g]), g, weights[g, first:].T.copy(order="F")) for g in groups]
 
     def __call__(self, chunk: Chunk) -> Chunk:
         so_far: Portions = chunk.rows
-        portion = self._kernel_rows(so_far.rows, self._room(len(chunk.weights))) @ self._weights
+        K = self._kernel_rows(so_far.rows, self._room(len(chunk.weights)))
+        portion: Array = np.empty((len(K), len(self.block.weights)), dtype=self.dtype)
+        for first, columns, weights in self._steps:
+            np.matmul(K[:, first:], weights, out=portion[:, columns])
         return chunk.with_rows(Portions(so_far.rows, (*so_far.parts, portion)))
 
     @cached_property

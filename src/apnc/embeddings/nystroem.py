@@ -3,17 +3,22 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import linalg
 
 from apnc.discrepancy import Euclidean
 from apnc.embeddings.family import Block, Coefficients, Embedding
 from apnc.embeddings.spectrum import decompose, landmark_kernel
 from apnc.kernels import Kernel
 
+Array = npt.NDArray[Any]
+
 
 class NystroemEmbedding(Embedding):
     """Algorithm 3: R = Lambda^(-1/2) V^T of the leading m eigenpairs of K_LL, with the L2 distance.
 
-    m is at most the rank of K_LL that is not noise.
+    R is turned to upper triangular form, which leaves every distance as it is and a part of the products undone
+    (docs/decisions/17-triangular-coefficients.md). m is at most the rank of K_LL that is not noise.
     """
 
     def coefficients(
@@ -21,8 +26,17 @@ class NystroemEmbedding(Embedding):
     ) -> Coefficients:
         """Algorithm 3, lines 7 to 9."""
         spectrum = decompose(landmark_kernel(landmarks, kernel), landmarks)
-        weights = spectrum.leading(n_components).inverse_root
+        weights = triangular(spectrum.leading(n_components).inverse_root)
         if not len(weights):
             weights = np.zeros((1, weights.shape[1]))
         block = Block(landmarks, weights)
         return Coefficients((block,), Euclidean(), 1.0, spectrum.dropped, spectrum.negative)
+
+
+def triangular(R: Array) -> Array:
+    """Q^T R, upper triangular with a diagonal that is not negative, for an orthogonal Q."""
+    if not len(R):
+        return R
+    turned = linalg.qr(R, mode="r", check_finite=False)[0][: len(R)]
+    signs = np.where(turned.diagonal() < 0, -1.0, 1.0)
+    return np.asarray(np.triu(turned * signs[:, None]))

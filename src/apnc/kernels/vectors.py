@@ -219,27 +219,31 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Products:
 
         return from_sparse
 
-    wide = np.asarray(landmarks, dtype=np.float64)
-    center = wide.mean(axis=0)
-    columns_t = _augmented(landmarks, center, dtype, gamma, swapped=True).T
-    return lambda X, room: np.matmul(_augmented(X, center, dtype, gamma), columns_t, out=room)
+    center: Array = np.asarray(landmarks, dtype=np.float64).mean(axis=0).astype(dtype)
+    shifted, squares = _shifted(landmarks, center, gamma)
+    columns = np.column_stack([2 * gamma * shifted, np.ones(len(squares)), squares]).astype(dtype).T
+
+    def from_dense(X: Any, room: Array | None) -> Array:
+        return np.matmul(_augmented(X, center, gamma), columns, out=room)
+
+    return from_dense
 
 
-def _augmented(rows: Any, center: Array, dtype: type, gamma: float, swapped: bool = False) -> Array:
-    """Shifted rows with two columns more, so that one product gives -gamma |x - l|^2.
+def _shifted(rows: Any, center: Array, gamma: float) -> tuple[Array, Array]:
+    """x, the rows less the center, and -gamma |x|^2."""
+    augmented = _augmented(rows, center, gamma)
+    return augmented[:, :-2], augmented[:, -2]
 
-    (2 gamma x, -gamma |x|^2, 1) times (l, 1, -gamma |l|^2), the latter with ``swapped``.
-    """
+
+def _augmented(rows: Any, center: Array, gamma: float) -> Array:
+    """Rows (x, -gamma |x|^2, 1): times columns (2 gamma l, 1, -gamma |l|^2) they give -gamma |x - l|^2."""
     dense = rows.toarray() if sparse.issparse(rows) else rows
     n, d = dense.shape
-    out = np.empty((n, d + 2), dtype=dtype)
-    np.subtract(dense, center, out=out[:, :d], casting="same_kind")
-    squares = -gamma * np.einsum("ij,ij->i", out[:, :d], out[:, :d])
-    if swapped:
-        out[:, d], out[:, d + 1] = 1, squares
-    else:
-        out[:, :d] *= 2 * gamma
-        out[:, d], out[:, d + 1] = squares, 1
+    out = np.empty((n, d + 2), dtype=center.dtype)
+    x = out[:, :d]
+    np.subtract(dense, center, out=x, casting="same_kind")
+    np.multiply(-gamma, np.einsum("ij,ij->i", x, x), out=out[:, d], casting="same_kind")
+    out[:, d + 1] = 1
     return out
 
 

@@ -1,21 +1,22 @@
 """Hashes of rows and sampling keys."""
 
 import numpy as np
-from numba import njit
+
+from apnc.loops.compiled import compiled
 
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@compiled(inline="always")
 def _mix(z):  # type: ignore[no-untyped-def]
     z = (z ^ (z >> np.uint64(30))) * _MULTIPLIER_1
     z = (z ^ (z >> np.uint64(27))) * _MULTIPLIER_2
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def mix_keys(hashes, seed):  # type: ignore[no-untyped-def]
     """Key of each content hash under ``seed`` (a bijection, so distinct hashes stay distinct)."""
     keys = np.empty_like(hashes)
@@ -24,7 +25,7 @@ def mix_keys(hashes, seed):  # type: ignore[no-untyped-def]
     return keys
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def hash_dense(bits):  # type: ignore[no-untyped-def]
     """Content hash of each row: a commutative sum over its non-zero entries (bits of float64)."""
     n, d = bits.shape
@@ -41,7 +42,7 @@ def hash_dense(bits):  # type: ignore[no-untyped-def]
     return hashes
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def hash_sparse(bits, columns, indptr):  # type: ignore[no-untyped-def]
     """The same hash for CSR rows, in any order of columns, explicit zeros left out."""
     n = indptr.size - 1

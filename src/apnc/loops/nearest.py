@@ -5,7 +5,9 @@ it from being cached on disk.
 """
 
 import numpy as np
-from numba import njit
+
+from apnc.loops.compiled import FAST, compiled
+from apnc.loops.prefetch import prefetch_row
 
 #: Assignments whose margin is below this share of the scale are redone in float64; the float32 loops
 #: are more exact than that.
@@ -15,15 +17,13 @@ TIE = 1e-12
 #: Bounds must be this far apart (relative to the scale) to settle a row: more than any tie.
 SETTLED = 1e-6
 
-#: Sums may be reordered (vectorised) and nothing is NaN; infinities keep their meaning.
-_FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 #: Rows that a pass handles together, while they are in the first levels of cache.
 _TILE = 48
 #: Components summed in float32 before they join a total: rounding stays below THIN however long a row is.
 _LENGTH = 512
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def distances_l1(Y, C, out):  # type: ignore[no-untyped-def]
     """``out[i, c]`` = sum of absolute differences, in float64 by direct differences."""
     for i in range(Y.shape[0]):
@@ -31,7 +31,7 @@ def distances_l1(Y, C, out):  # type: ignore[no-untyped-def]
             out[i, c] = _exact_l1(Y[i], C[c])
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def distances_l2(Y, C, out):  # type: ignore[no-untyped-def]
     """``out[i, c]`` = Euclidean distance, in float64 by direct differences."""
     for i in range(Y.shape[0]):
@@ -39,7 +39,7 @@ def distances_l2(Y, C, out):  # type: ignore[no-untyped-def]
             out[i, c] = np.sqrt(_exact_l2(Y[i], C[c]))
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def _exact_l1(y, c):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(y.size):
@@ -47,7 +47,7 @@ def _exact_l1(y, c):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def _exact_l2(y, c):  # type: ignore[no-untyped-def]
     """The squared distance: what ``nearest`` compares."""
     total = 0.0
@@ -57,7 +57,7 @@ def _exact_l2(y, c):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def row_squares(Y, out):  # type: ignore[no-untyped-def]
     """Squared norm of each row."""
     for i in range(Y.shape[0]):
@@ -67,7 +67,7 @@ def row_squares(Y, out):  # type: ignore[no-untyped-def]
         out[i] = total
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def row_sums(Y, absolute, signed, squares):  # type: ignore[no-untyped-def]
     """L1 norm, plain sum and squared norm of each row."""
     for i in range(Y.shape[0]):
@@ -82,7 +82,7 @@ def row_sums(Y, absolute, signed, squares):  # type: ignore[no-untyped-def]
         squares[i] = square
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
     """Inner products of the given rows with all centroids.
 
@@ -96,6 +96,9 @@ def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
         for block in range(0, k, 8):
             for p in range(0, rows.size, 3):
                 a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
+                if near == 0 and block == 0:
+                    for row in (a, b, d):
+                        prefetch_row(Y, row + _TILE)
                 for c in range(block, min(block + 8, k), 4):
                     a0 = a1 = a2 = a3 = np.float32(0)
                     b0 = b1 = b2 = b3 = np.float32(0)
@@ -124,7 +127,7 @@ def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
                         e[p + 2, c + i] += x
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def twice_larger(Y, rows, C32, e):  # type: ignore[no-untyped-def]
     """Twice the sum of the larger of each row and each centroid: L1 is that less the sums of both.
 
@@ -138,6 +141,9 @@ def twice_larger(Y, rows, C32, e):  # type: ignore[no-untyped-def]
         for block in range(0, k, 8):
             for p in range(0, rows.size, 3):
                 a, b, d = rows[p], rows[min(p + 1, last)], rows[min(p + 2, last)]
+                if near == 0 and block == 0:
+                    for row in (a, b, d):
+                        prefetch_row(Y, row + _TILE)
                 for c in range(block, min(block + 8, k), 4):
                     a0 = a1 = a2 = a3 = np.float32(0)
                     b0 = b1 = b2 = b3 = np.float32(0)
@@ -166,7 +172,7 @@ def twice_larger(Y, rows, C32, e):  # type: ignore[no-untyped-def]
                         e[p + 2, c + i] += x
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
+@compiled(fastmath=FAST, inline="always")
 def _two_best(e, k):  # type: ignore[no-untyped-def]
     """Number of the smallest of the first k, its value, and the second smallest value."""
     best = e[0]
@@ -183,7 +189,7 @@ def _two_best(e, k):  # type: ignore[no-untyped-def]
     return label, best, second
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
+@compiled(fastmath=FAST, inline="always")
 def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
     """Label, lowest and next of a row's float32 e, discrepancies less a term of the row; thin margins in float64."""
     label, best, second = _two_best(e, C.shape[0])
@@ -198,7 +204,7 @@ def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
     return label, np.float64(best), np.float64(second)
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
+@compiled(fastmath=FAST, inline="always")
 def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
     """The same for squared distances."""
     label, best, second = _two_best(e, C.shape[0])
@@ -213,7 +219,7 @@ def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
     return label, np.float64(best), np.float64(second)
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def search_l1(Y, rows, C32, halves, C, largest, sizes, signed, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
     """Eq. 4 with the L1 discrepancy for the given rows; ``halves`` is half the sum of c, ``signed`` the sum of y."""
     twice_larger(Y, rows, C32, e)
@@ -229,7 +235,7 @@ def search_l1(Y, rows, C32, halves, C, largest, sizes, signed, labels, own, uppe
         lower[i] = second - signed[i] - THIN * scale
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True, inline="always")
+@compiled(fastmath=FAST, inline="always")
 def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
     scale = sizes[i] + largest
     label, best, second = _settle_l2(y, e, C, scale)
@@ -239,14 +245,14 @@ def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: i
     lower[i] = np.sqrt(max(0.0, sizes[i] + second - THIN * scale))
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def search_l2(Y, rows, C32, halves, C, largest, sizes, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
     """Eq. 4 with the Euclidean discrepancy for the given rows, few centroids; ``halves`` is |c|^2 / 2."""
     products(Y, rows, C32, e)
     pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower)
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
     """Nearest centroids of the given rows from their inner products, which are overwritten."""
     for p in range(rows.size):
@@ -255,7 +261,7 @@ def pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  
         _store_l2(rows[p], Y[rows[p]], e[p], C, largest, sizes, labels, own, upper, lower)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settled):  # type: ignore[no-untyped-def]
     """Tell rows that may have a new nearest centroid from settled ones, after centroids moved by ``shifts``.
 
@@ -281,7 +287,7 @@ def loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settle
     return n_open, n_settled
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, signed, labels, own, upper, lower, shifts, margins, sums, counts):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
     """Algorithm 2, map, with every tile of rows searched and summed while it is in cache; norm is 1 or 2."""
     n = Y.shape[0]
@@ -304,7 +310,7 @@ def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, signed, labels,
         accumulate(Y[start:stop], weights[start:stop], labels[start:stop], sums, counts)
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def accumulate(Y, weights, labels, sums, counts):  # type: ignore[no-untyped-def]
     """Algorithm 2, lines 8 and 9: Z and g of these rows."""
     for i in range(Y.shape[0]):
@@ -315,15 +321,17 @@ def accumulate(Y, weights, labels, sums, counts):  # type: ignore[no-untyped-def
             sums[c, j] += w * np.float64(Y[i, j])
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def own_l1(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
     """Exact L1 distance of the given rows to the centroid of their label."""
     for p in range(rows.size):
+        prefetch_row(Y, rows[p] + _TILE)
         out[rows[p]] = _exact_l1(Y[rows[p]], C[labels[rows[p]]])
 
 
-@njit(nogil=True, fastmath=_FAST, cache=True)
+@compiled(fastmath=FAST)
 def own_l2(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
     """Exact Euclidean distance of the given rows to the centroid of their label."""
     for p in range(rows.size):
+        prefetch_row(Y, rows[p] + _TILE)
         out[rows[p]] = np.sqrt(_exact_l2(Y[rows[p]], C[labels[rows[p]]]))

@@ -1,9 +1,9 @@
 """Products of sparse rows with sparse landmarks."""
 
-from numba import njit
+from apnc.loops.compiled import FAST, compiled
 
 
-@njit(nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz", "nnan"}, cache=True)
+@compiled(fastmath=FAST)
 def sparse_products(data, columns, indptr, by_column, which, starts, out):  # type: ignore[no-untyped-def]
     """``out[i] = X[i] @ L.T`` for CSR rows X and landmarks L held by column (CSC)."""
     for i in range(indptr.size - 1):
