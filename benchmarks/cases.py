@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, peaks
+from benchmarks import data, peaks, streaming
 
 Prepared = dict[str, Any]
 Timed = Callable[[], dict[str, Any] | None]
@@ -50,6 +50,25 @@ def embed_apnc(p: Prepared) -> Timed:
 
     def run() -> dict[str, Any]:
         embedding.transform(p["X"])
+        return {"flops": p["flops"]}
+
+    return run
+
+
+def embed_chunks_apnc(p: Prepared) -> Timed:
+    """Algorithm 1 as fit and predict run it, chunk after chunk, without one array for all of Y."""
+    from apnc import KernelEmbedding
+    from apnc.job import Job
+    from apnc.memory import Budget
+
+    embedding = KernelEmbedding(n_landmarks=p["l"], n_components=p["m"], random_state=0).fit(p["X"][:5000])
+    model = embedding._embedding_model
+    data_ = Job(p["X"], None, peaks.n_threads(None), Budget.now(None)).for_embedding(model, 0)
+    embedded = model.embed(data_.chunks, data_.dtype)
+    embedded.reduce(streaming.rows_of, int.__add__)
+
+    def run() -> dict[str, Any]:
+        embedded.reduce(streaming.rows_of, int.__add__)
         return {"flops": p["flops"]}
 
     return run
@@ -321,6 +340,7 @@ def timed_import(statement: str) -> Callable[[Prepared], Timed]:
 
 
 IMAGENET = {"n": 1_262_102, "d": 900, "k": 164, "l": 1500, "m": 500, "iterations": 20}
+STREAM = {"d": 50, "k": 10, "l": 200, "m": 50, "iterations": 10}
 SMALL_FIT = {"n": 20_000, "l": 100, "m": 50, "iterations": 3}
 KMEANS = {
     "apnc": pass_apnc("Euclidean"),
@@ -344,7 +364,11 @@ CASES = {
         "Embedding, d=900 l=1500 m=500",
         sizes({"n": 4000, "d": 90, "l": 150, "m": 50}, n=40_000, d=900, l=1500, m=500),
         prepare_embedding,
-        {"apnc": embed_apnc, "scikit-learn Nystroem": embed_sklearn},
+        {
+            "apnc": embed_chunks_apnc,
+            "apnc, into one array": embed_apnc,
+            "scikit-learn Nystroem": embed_sklearn,
+        },
     ),
     "l1_pass": Case(
         "L1 pass, n=100,000 m=500 k=164",
@@ -443,6 +467,28 @@ CASES = {
         sizes(SMALL_FIT, n=200_000, d=200, k=50, l=500, m=300, iterations=20),
         prepare_generated,
         {"1 thread": fit_apnc(n_jobs=1), "2 threads": fit_apnc(n_jobs=2)},
+    ),
+    "stream_1m": Case(
+        "Parquet, 1,000,000 x 50 float64, k=10 l=200 m=50, memory_limit=1GB, Y in a temporary file",
+        sizes({"n": 20_000}, n=1_000_000, **STREAM),
+        streaming.prepare,
+        {"apnc, from the file": streaming.fit_spilled, "apnc, rows in memory": streaming.fit_in_memory},
+    ),
+    "stream_10m": Case(
+        "Parquet, 10,000,000 x 50 float64, the same",
+        sizes({"n": 40_000}, n=10_000_000, **STREAM),
+        streaming.prepare,
+        {"apnc, from the file": streaming.fit_spilled},
+    ),
+    "overlap": Case(
+        "One pass of Algorithm 1 over that file (1,000,000 rows): reading and computing overlap",
+        sizes({"n": 20_000}, n=1_000_000, **STREAM),
+        streaming.prepare,
+        {
+            "apnc, reading and computing": streaming.embedding_pass(read=True, compute=True),
+            "reading alone": streaming.embedding_pass(read=True, compute=False),
+            "computing alone": streaming.embedding_pass(read=False, compute=True),
+        },
     ),
     "import": Case(
         "Import",

@@ -49,10 +49,11 @@ def measure(case_name: str, contestant: str, size: str, seed: str = "0") -> dict
     prepared = case.prepare(**case.sizes[size]) | {"seed": int(seed)}
     run = case.contestants[contestant](prepared)
     with PeakMemory() as memory:
-        begin = time.perf_counter()
+        begin, cpu = time.perf_counter(), time.process_time()
         found = run() or {}
-        seconds = time.perf_counter() - begin
-    return {"seconds": found.pop("seconds", seconds), "peak_bytes": memory.peak, **found}
+        seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    measured = {"seconds": found.pop("seconds", seconds), "cpu_seconds": cpu, "peak_bytes": memory.peak}
+    return {**measured, **found}
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ Each measurement is a process of its own; repetitions are interleaved over the c
 import argparse
 import json
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from apnc.engines.local import n_threads
+from benchmarks import streaming
 from benchmarks.cases import CASES
 
 ROOT = Path(__file__).parents[1]
@@ -88,6 +90,7 @@ def main() -> int:
         kept += [row | context for row in rows]
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("".join(json.dumps(row) + "\n" for row in kept))
+    shutil.rmtree(streaming.folder(), ignore_errors=True)
     print(f"{len(kept)} rows in {options.out}, {failures} failures")
     return 1 if failures else 0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from apnc import sources
+from apnc.sources.chunks import Layout
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +21,8 @@ def set_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Cut data into a given number of chunks."""
 
     def apply(n_chunks: int) -> None:
-        monkeypatch.setattr(sources, "rows_per_chunk", lambda n_rows, row_bytes: -(-n_rows // n_chunks))
+        monkeypatch.setattr(
+            Layout, "rows_per_chunk", lambda self, n_rows, read_bytes=0: -(-n_rows // n_chunks)
+        )
 
     return apply

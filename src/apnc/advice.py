@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from apnc.embeddings import Coefficients
+from apnc.sampling import Census
 
 #: k(x, x) must stay below this, so that squares of Y fit float32.
 LARGEST_KERNEL = 1e30
@@ -24,6 +25,33 @@ def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
             f"The kernel reaches values up to {largest:.3g}, too large to compute with. Scale the features "
             "(for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
         )
+
+
+def refuse_too_few(n_clusters: int, census: Census) -> None:
+    """k clusters need k rows that count."""
+    if not census.n_positive:
+        raise ValueError("Every row has weight 0 or was skipped; at least one row must count.")
+    if n_clusters > census.n_positive:
+        counted = (
+            "" if census.n_positive == census.n_rows else f" of positive weight, of {census.n_rows} rows"
+        )
+        raise ValueError(
+            f"n_clusters={n_clusters} needs at least {n_clusters} rows, got n_samples={census.n_positive}{counted}."
+        )
+
+
+def refuse_changed(counted: int, labelled: int) -> None:
+    """A file must stay as it is while it is read several times."""
+    if counted != labelled:
+        raise ValueError(
+            f"The data changed while it was read: {counted:,} rows were counted at first, {labelled:,} at the end."
+        )
+
+
+def warn_if_skipped(name: str, n_skipped: int) -> None:
+    """Say how many rows had missing values."""
+    if n_skipped:
+        _warn(f"{name}: {n_skipped:,} rows with missing values were skipped (drop_null=True).")
 
 
 def warn_if_capped(asked: int, distinct: int) -> None:

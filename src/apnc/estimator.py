@@ -1,5 +1,9 @@
 """The public estimators: they validate and store; ``pipeline`` computes."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -7,13 +11,22 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, validation
-from apnc.kernels import PrecomputedKernel, compute_dtype, gamma_of
+from apnc import pipeline, validation, writing
+from apnc.clustering.lloyd import Write
+from apnc.engines.local import n_threads
+from apnc.job import Job
+from apnc.kernels import PrecomputedKernel, gamma_of
 from apnc.model import ClusterModel, EmbeddingModel
+from apnc.progress import CallbackSupport, callback_progress, make_progress, with_callbacks
 from apnc.sampling import Sample, concatenate
-from apnc.sources import in_memory, n_rows, numbers_held
+from apnc.sources import Source, is_source
+from apnc.sources.chunks import row_numbers
+from apnc.sources.rows import n_rows
 
 Array = npt.NDArray[Any]
+
+#: Rows of id columns read at a time.
+ID_ROWS = 65_536
 
 
 class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -28,6 +41,21 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.input_tags.positive_only = self.kernel == "chi2"
         return tags
 
+    def _job(self, X: Any, sample_weight: Any = None, reset: bool = False) -> Job:
+        """X checked, as rows in memory or a source, with the means to work on it."""
+        progress = make_progress(getattr(self, "verbose", 0))
+        threads = n_threads(self.n_jobs)
+        if is_source(X) and not (self.kernel == "precomputed" and hasattr(X, "shape")):
+            if sample_weight is not None:
+                raise ValueError(
+                    "Weights of a file come from it: apnc.sources.open(..., weight_column='name')."
+                )
+            source = validation.read_source(self, X, reset)
+            return Job.begin(source, None, threads, self.memory_limit, progress)
+        rows = self._read(X, reset)
+        weights = validation.check_weights(sample_weight, n_rows(rows))
+        return Job.begin(rows, weights, threads, self.memory_limit, progress)
+
     def _read(self, X: Any, reset: bool) -> Any:
         """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
         if self.kernel == "precomputed" and not reset:
@@ -37,18 +65,26 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return validation.as_new_given_rows(X, kernel.n_instances, self.n_landmarks_, name)
         return validation.read(self, X, reset)
 
-    def _chunked(self, rows: Any, weights: Array) -> pipeline.Data:
-        """Rows in chunks of a size that suits the fitted embedding."""
-        row_bytes = self._embedding_model.row_bytes(numbers_held(rows), compute_dtype(rows))
-        return in_memory(rows, weights, self.n_jobs, row_bytes)
-
-    def _new_data(self, X: Any, sample_weight: Any = None) -> pipeline.Data:
+    @contextmanager
+    def _new_data(self, X: Any, sample_weight: Any = None) -> Iterator[pipeline.Data]:
+        """New data in chunks that suit the fitted embedding."""
         check_is_fitted(self)
-        rows = self._read(X, reset=False)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
-        return self._chunked(rows, weights)
+        job = self._job(X, sample_weight)
+        with job.reading():
+            data = job.for_embedding(self._embedding_model, 0)
+            yield data
+        job.tell_skipped(data)
 
-    def _fit_embedding(self, rows: Any, weights: Array, n_clusters: int, seed: int) -> pipeline.Drawn:
+    def _write_embedding(self, X: Any, to: Any, out: type) -> Path:
+        """Y of X to a file, chunk after chunk."""
+        writing.check_target(to, writing.EMBEDDING_KINDS)
+        with self._new_data(X) as data:
+            chunks = self._embedding_model.embed(data.chunks, data.dtype, out)
+            seen = Seen((chunk.rows, chunk.carry) for chunk in chunks)
+            writing.write_embedding(to, seen, ids_of(data.source, seen), self.n_components_)
+        return Path(to)
+
+    def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
         settings = pipeline.EmbeddingSettings(
             kernel=validation.check_kernel_choice(self),
             embedding=validation.check_embedding_choice(self.embedding),
@@ -57,8 +93,10 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             seed=seed,
             n_clusters=n_clusters,
         )
-        data = in_memory(rows, weights, self.n_jobs)
-        model, drawn = pipeline.fit_embedding(data, settings)
+        allow = partial(job.allow, n_clusters=n_clusters)
+        data = job.for_sampling()
+        model, drawn = pipeline.fit_embedding(data, settings, allow, job.progress)
+        job.tell_skipped(data)
         self._store_embedding(model)
         return drawn
 
@@ -107,6 +145,8 @@ class KernelEmbedding(_KernelEstimator):
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
+    memory_limit : str, int or None, default=None
+        Memory that the process may take, such as "2GB"; None: what is free.
 
     Attributes
     ----------
@@ -131,6 +171,7 @@ class KernelEmbedding(_KernelEstimator):
         n_components: int | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
+        memory_limit: str | int | None = None,
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -143,27 +184,29 @@ class KernelEmbedding(_KernelEstimator):
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose landmarks and compute the coefficients.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, or list of objects with a kernel function.
+        X : array, sparse matrix, data frame, list of objects with a kernel function, or a path or anything else that
+            ``apnc.sources.open`` takes.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
             Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
 
         """
-        rows = self._read(X, reset=True)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
-        self._fit_embedding(rows, weights, 0, validation.random_seed(self.random_state))
+        job = self._job(X, sample_weight, reset=True)
+        with job.reading(), job.progress:
+            self._fit_embedding(job, 0, validation.random_seed(self.random_state))
         return self
 
     def transform(self, X: Any) -> Array:
         """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64."""
-        data = self._new_data(X)
-        return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
+        with self._new_data(X) as data:
+            return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -175,7 +218,7 @@ class KernelEmbedding(_KernelEstimator):
         return tags
 
 
-class KernelKMeans(ClusterMixin, _KernelEstimator):
+class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
     """Kernel k-means by APNC embeddings.
 
     The data is embedded once (y = R K_L(x)), then clustered by k-means in that space; the n x n kernel
@@ -216,8 +259,11 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
+    memory_limit : str, int or None, default=None
+        Memory that the process may take, such as "2GB". What does not fit of the embedding goes to a temporary file.
+        None: what is free.
     verbose : int, default=0
-        1 prints a line for each iteration.
+        1 shows progress on standard error: stages, rows a second, iterations, time left.
 
     Attributes
     ----------
@@ -261,6 +307,7 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         tol: float = 1e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
+        memory_limit: str | int | None = None,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -279,66 +326,103 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, labels_to: Any = None) -> Self:
         """Cluster X.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, or list of objects with a kernel function.
+        X : array, sparse matrix, data frame, list of objects with a kernel function, or a path or anything else that
+            ``apnc.sources.open`` takes.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
             A row of weight 2 counts as two equal rows; rows of weight 0 do not exist for the fit, but are
             labelled.
+        labels_to : path, default=None
+            A .parquet, .arrow or .csv file that gets the labels (id columns or ``row``, then ``label``) instead of
+            ``labels_``.
 
         """
-        rows = self._read(X, reset=True)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
-        settings = self._cluster_settings(weights)
-        drawn = self._fit_embedding(rows, weights, settings.n_clusters, settings.seed)
-        data = self._chunked(rows, weights)
-        fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, self._report)
-        self._model = fit.model
-        self.cluster_centers_ = fit.model.centroids
-        self.labels_ = fit.labels
-        self.inertia_ = fit.inertia
-        self.n_iter_ = fit.n_iter
+        target = None if labels_to is None else checked_labels(labels_to)
+        job = self._job(X, sample_weight, reset=True)
+        writing.check_names(getattr(job.given, "id_columns", ()), ["label"])
+        job = job.told(
+            callback_progress(job.progress, self, passed(X, sample_weight), self.max_iter, self._at)
+        )
+        with job.reading(), job.progress:
+            settings = self._cluster_settings(job)
+            drawn = self._fit_embedding(job, settings.n_clusters, settings.seed)
+            data = job.for_embedding(self._embedding_model, settings.n_clusters, drawn.census.n_rows)
+            write = None if target is None else labels_writer(target, job.given)
+            fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, write, job.progress)
+            self._store_fit(fit, target)
         return self
 
     _model: ClusterModel
+
+    def _store_fit(self, fit: pipeline.ClusterFit, target: Path | None) -> None:
+        self._model = fit.model
+        self.cluster_centers_ = fit.model.centroids
+        self.inertia_ = fit.inertia
+        self.n_iter_ = fit.n_iter
+        self.__dict__.pop("labels_", None)
+        self._labels_file = target
+        if fit.labels is not None:
+            self.labels_ = fit.labels
+
+    def __getattr__(self, name: str) -> Any:
+        file = self.__dict__.get("_labels_file")
+        if name == "labels_" and file is not None:
+            raise AttributeError(f"labels_ is not kept in memory: the labels are in {file}.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _at(self, centroids: Array) -> dict[str, Any]:
+        """Attributes of the estimator as it would be if the fit ended with these centroids."""
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        model = ClusterModel(self._embedding_model, centroids)
+        mine = {"_embedding_model": self._embedding_model, "_model": model, "cluster_centers_": centroids}
+        return {**fitted, **mine}
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Cluster X and return ``labels_``."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    def predict(self, X: Any) -> Array:
-        """Cluster number of each row, int32."""
-        data = self._new_data(X)
-        return self._model.labels(data.chunks, data.dtype)
+    def predict(self, X: Any, to: Any = None) -> Any:
+        """Cluster number of each row, int32; with ``to``, written to that .parquet, .arrow or .csv file."""
+        target = None if to is None else checked_labels(to)
+        with self._new_data(X) as data:
+            if target is None:
+                return self._model.labels(data.chunks, data.dtype)
+            self._model.label_into(labels_writer(target, data.source), data.chunks, data.dtype)
+            return target
 
     def transform(self, X: Any) -> Array:
         """Distances to the centroids on the kernel's scale, shape (n, k), float64."""
-        data = self._new_data(X)
-        return self._model.distances(data.chunks, data.n_rows, data.dtype)
+        with self._new_data(X) as data:
+            return self._model.distances(data.chunks, data.n_rows, data.dtype)
 
-    def embed(self, X: Any) -> Array:
-        """Y, shape (n, n_components_), float32."""
-        data = self._new_data(X)
-        return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype)
+    def embed(self, X: Any, to: Any = None) -> Any:
+        """Y, shape (n, n_components_), float32; with ``to``, written to that .npy, .parquet, .arrow or .csv file."""
+        if to is not None:
+            return self._write_embedding(X, to, np.float32)
+        with self._new_data(X) as data:
+            return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of X. Not for choosing gamma: a smaller gamma always scores higher."""
-        data = self._new_data(X, sample_weight)
-        return -self._model.inertia(data.chunks, data.dtype)
+        with self._new_data(X, sample_weight) as data:
+            return -self._model.inertia(data.chunks, data.dtype)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def _cluster_settings(self, weights: Array) -> pipeline.ClusterSettings:
-        k = validation.check_cluster_count(self.n_clusters, weights)
-        init = self._start(k, len(weights))
+    def _cluster_settings(self, job: Job) -> pipeline.ClusterSettings:
+        k = validation.positive_integer("n_clusters", self.n_clusters)
+        init = self._start(k, None if job.weights is None else len(job.weights))
         return pipeline.ClusterSettings(
             n_clusters=k,
             init=init,
@@ -348,11 +432,13 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
             seed=validation.random_seed(self.random_state),
         )
 
-    def _start(self, k: int, n: int) -> Any:
+    def _start(self, k: int, n: int | None) -> Any:
         """``init`` as a name, start labels, or a sample of k instances."""
         if isinstance(self.init, str):
             return validation.known_name("init", self.init, validation.INITS)
         if validation.are_labels(self.init, callable(self.kernel)):
+            if n is None:
+                raise ValueError("init as start labels goes with rows in memory, not with a file.")
             return validation.check_start_labels(np.asarray(self.init), n, k)
         instances = validation.read(self, self.init, reset=False)
         if n_rows(instances) != k:
@@ -370,6 +456,44 @@ class KernelKMeans(ClusterMixin, _KernelEstimator):
             )
         return int(n_init)
 
-    def _report(self, n_iter: int, shift: float, inertia: float) -> None:
-        if self.verbose:
-            print(f"iteration {n_iter}: shift {shift:.3g}, inertia {inertia:.6g}")
+
+def checked_labels(path: Any) -> Path:
+    """A path that labels can be written to."""
+    writing.check_target(path, writing.LABEL_KINDS)
+    return Path(path)
+
+
+def labels_writer(target: Path, given: Any) -> Write:
+    """What takes a stream of (labels, carry) to a file."""
+
+    def write(stream: Iterator[tuple[Array, Any]]) -> None:
+        seen = Seen(stream)
+        writing.write_labels(target, seen, ids_of(given, seen))
+
+    return write
+
+
+class Seen:
+    """(values, carry) of chunks as (values, row numbers); counts the rows of the source on the way."""
+
+    def __init__(self, stream: Iterable[tuple[Array, Any]]):
+        self.stream = stream
+        self.n_rows = 0
+
+    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        for values, carry in self.stream:
+            self.n_rows = carry.stop
+            yield values, row_numbers(carry)
+
+
+def ids_of(given: Any, seen: Seen) -> writing.Ids | None:
+    """The id columns of a source that has any, for as many rows as were seen."""
+    if not isinstance(given, Source) or not given.id_columns:
+        return None
+    return writing.Ids(given.id_columns, given.ids(ID_ROWS), lambda: seen.n_rows)
+
+
+def passed(X: Any, sample_weight: Any) -> dict[str, Any]:
+    """What scikit-learn's callbacks are told of a fit."""
+    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+    return {"X": X, "y": None, "metadata": metadata}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc.clustering.lloyd import assign_all
+from apnc.clustering.lloyd import Write, assign_all, label_into
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings import Coefficients
 from apnc.embeddings.family import embed
@@ -42,7 +42,7 @@ class EmbeddingModel:
         """Algorithm 1 over new data."""
         return embed(chunks, self.kernel, self.coefficients, dtype, out)
 
-    def embed_array(self, chunks: Chunks, n_rows: int, dtype: type, out: type = np.float32) -> Array:
+    def embed_array(self, chunks: Chunks, n_rows: int | None, dtype: type, out: type = np.float32) -> Array:
         """Y of local chunks as one array."""
         return collect(self.embed(chunks, dtype, out), n_rows, self.coefficients.n_components, out)
 
@@ -58,8 +58,10 @@ class WriteInto:
         return chunk.with_rows(None)
 
 
-def collect(chunks: Chunks, n_rows: int, n_columns: int, dtype: type) -> Array:
-    """Rows of local chunks as one array, written there by the workers."""
+def collect(chunks: Chunks, n_rows: int | None, n_columns: int, dtype: type) -> Array:
+    """Rows of local chunks as one array, written there by the workers if their number is known."""
+    if n_rows is None:
+        return np.concatenate([chunk.rows for chunk in chunks])
     write = WriteInto(np.empty((n_rows, n_columns), dtype=dtype))
     for _ in chunks.map(write):
         pass
@@ -99,7 +101,11 @@ class ClusterModel:
         """Nearest centroid of each row, int32."""
         return assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
 
-    def distances(self, chunks: Chunks, n_rows: int, dtype: type) -> Array:
+    def label_into(self, write: Write, chunks: Chunks, dtype: type) -> None:
+        """The same, handed on chunk by chunk."""
+        label_into(write, self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy)
+
+    def distances(self, chunks: Chunks, n_rows: int | None, dtype: type) -> Array:
         """Distances to all centroids on the kernel's scale, shape (n, k)."""
         measure = DistancesToAll(self.discrepancy, self.centroids, self.scale)
         embedded = self.embedding.embed(chunks, dtype).map(measure)

@@ -1,14 +1,15 @@
 """The flow: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from apnc import advice
-from apnc.clustering.lloyd import OnIteration, assign_all, lloyd
+from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.discrepancy import Euclidean
 from apnc.embeddings import Coefficients, Embedding, NystroemEmbedding
@@ -16,6 +17,7 @@ from apnc.embeddings.family import embed, embedding_steps
 from apnc.engines.contract import Array, Chunk, Chunks, SingleChunk
 from apnc.kernels import Kernel, KernelChoice, PrecomputedKernel
 from apnc.model import ClusterModel, EmbeddingModel
+from apnc.progress import SILENT, Progress
 from apnc.sampling import (
     Census,
     Hash,
@@ -73,6 +75,13 @@ class ClusterSettings:
     tol: float
     seed: int
 
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether the start is the means of a partition of the data."""
+        return not isinstance(self.init, Sample) and (
+            not isinstance(self.init, str) or self.init == "random-partition"
+        )
+
 
 @dataclass(frozen=True)
 class Data:
@@ -81,20 +90,24 @@ class Data:
     Attributes
     ----------
     chunks : the engine's view of the rows.
-    n_rows : how many there are.
+    n_rows : how many there are; None while a file has not been counted.
     dtype : compute type, which follows the rows' own type.
     n_columns : features (or columns of a given kernel matrix); 0 for objects.
     by_number : rows have no content to sample by, only their number.
     spread : how a sample that the driver holds is given to the driver's cores.
+    skipped : rows left out for missing values so far, by the number of a row nearby.
+    source : what the rows are read from, where they are not in memory.
 
     """
 
     chunks: Chunks
-    n_rows: int
+    n_rows: int | None
     dtype: type
     n_columns: int
     by_number: bool = False
     spread: Callable[[Array, Array], Chunks] = SingleChunk.of
+    skipped: dict[int, int] = field(default_factory=dict)
+    source: Any = None
 
 
 @dataclass(frozen=True)
@@ -106,10 +119,26 @@ class Drawn:
     hashes: Hash
 
 
-def fit_embedding(data: Data, settings: EmbeddingSettings) -> tuple[EmbeddingModel, Drawn]:
+#: Told the samples, l and m before the coefficients are computed; raises if they cannot be.
+Allow = Callable[[Drawn, int, int], None]
+
+
+def fit_embedding(
+    data: Data, settings: EmbeddingSettings, allow: Allow | None = None, progress: Progress = SILENT
+) -> tuple[EmbeddingModel, Drawn]:
     """Algorithms 3 and 4: landmarks, kernel and coefficients of the data."""
-    drawn = draw_samples(data, settings)
+    progress.stage("sampling", data.n_rows, passes=2)
+    drawn = draw_samples(data, settings, progress.total)
+    advice.refuse_too_few(settings.n_clusters, drawn.census)
     landmarks = choose_landmarks(drawn, settings)
+    m = (
+        auto_components(settings.n_clusters)
+        if settings.n_components == "auto"
+        else int(settings.n_components)
+    )
+    if allow is not None:
+        allow(drawn, len(landmarks), m)
+    progress.stage("coefficients", None)
     tuning = drawn.samples.get("bandwidth", landmarks)
     kernel = settings.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
     if isinstance(kernel, PrecomputedKernel):
@@ -117,11 +146,8 @@ def fit_embedding(data: Data, settings: EmbeddingSettings) -> tuple[EmbeddingMod
     seeding = drawn.samples["seeding"]
     diagonal = kernel.diagonal(seeding.rows)
     advice.refuse_overflow(diagonal)
-    m = settings.n_components
     rng = np.random.default_rng(derive(settings.seed, "coefficients"))
-    coefficients = settings.embedding.coefficients(
-        landmarks.rows, kernel, auto_components(settings.n_clusters) if m == "auto" else int(m), rng
-    )
+    coefficients = settings.embedding.coefficients(landmarks.rows, kernel, m, rng)
     advice.warn_if_indefinite(coefficients)
     norms = coefficients if isinstance(coefficients.discrepancy, Euclidean) else nystroem(landmarks, kernel)
     Y = embed_sample(seeding, kernel, norms, data.dtype, np.float64, raw=True)
@@ -130,7 +156,9 @@ def fit_embedding(data: Data, settings: EmbeddingSettings) -> tuple[EmbeddingMod
     return EmbeddingModel(kernel, _remember(coefficients, kernel), residual), drawn
 
 
-def draw_samples(data: Data, settings: EmbeddingSettings) -> Drawn:
+def draw_samples(
+    data: Data, settings: EmbeddingSettings, counted: Callable[[int], None] | None = None
+) -> Drawn:
     """All samples of a fit; objects without canonical bytes are sampled by row number."""
     k = settings.n_clusters
     asked = settings.n_landmarks
@@ -143,10 +171,10 @@ def draw_samples(data: Data, settings: EmbeddingSettings) -> Drawn:
     samples = {name: (derive(settings.seed, name), size) for name, size in sizes.items()}
     if not data.by_number:
         try:
-            return Drawn(*draw(data.chunks, content_hash, samples), content_hash)
+            return Drawn(*draw(data.chunks, content_hash, samples, counted), content_hash)
         except OpaqueObjectError:
             pass
-    return Drawn(*draw(data.chunks, row_number_hash, samples), row_number_hash)
+    return Drawn(*draw(data.chunks, row_number_hash, samples, counted), row_number_hash)
 
 
 def choose_landmarks(drawn: Drawn, settings: EmbeddingSettings) -> Sample:
@@ -196,10 +224,10 @@ def _remember(coefficients: Coefficients, kernel: Kernel) -> Coefficients:
 
 @dataclass(frozen=True)
 class ClusterFit:
-    """Result of a fit: the model and what it did to the data."""
+    """Result of a fit: the model and what it did to the data; ``labels`` is None if they went elsewhere."""
 
     model: ClusterModel
-    labels: Array
+    labels: Array | None
     inertia: float
     n_iter: int
 
@@ -209,18 +237,50 @@ def fit_clusters(
     embedding: EmbeddingModel,
     drawn: Drawn,
     settings: ClusterSettings,
-    on_iteration: OnIteration | None = None,
+    write: Write | None = None,
+    progress: Progress = SILENT,
 ) -> ClusterFit:
     """Algorithms 1 and 2: embed everything once, then Lloyd's iterations on Y."""
-    coefficients = embedding.coefficients
+    e, n = embedding.coefficients.discrepancy, drawn.census.n_rows
+    progress.stage("starting", n if settings.needs_all_rows else None)
     start = start_centroids(data, embedding, drawn, settings)
+    progress.stage("embedding", n)
     with embedding.embed(data.chunks, data.dtype).cached() as Y:
-        found = lloyd(Y, start, coefficients.discrepancy, settings.max_iter, settings.tol, on_iteration)
-        last = assign_all(Y, found.centroids, coefficients.discrepancy)
+        progress.stage("clustering", n, max_iter=settings.max_iter)
+        found = lloyd(
+            Y, start, e, settings.max_iter, settings.tol, partial(tell, progress, settings.max_iter)
+        )
+        progress.stage("labels", n)
+        if write is None:
+            last = assign_all(Y, found.centroids, e)
+            advice.refuse_changed(n, last.n_rows)
+        else:
+            last = label_into(partial(write_all, write, n), Y, found.centroids, e)
     advice.warn_if_not_converged(found.converged, settings.max_iter)
     advice.warn_if_empty(last.sums.counts)
-    inertia = last.sums.inertia * coefficients.scale**2
-    return ClusterFit(ClusterModel(embedding, found.centroids), last.labels, inertia, found.n_iter)
+    model = ClusterModel(embedding, found.centroids)
+    inertia = last.sums.inertia * model.scale**2
+    return ClusterFit(model, last.labels if write is None else None, inertia, found.n_iter)
+
+
+def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:
+    """Write labels if they are as many as rows were counted."""
+
+    def counted() -> Iterator[tuple[Array, Any]]:
+        n = 0
+        for labels, carry in stream:
+            n += len(labels)
+            yield labels, carry
+        advice.refuse_changed(n_rows, n)
+
+    write(counted())
+
+
+def tell(
+    progress: Progress, max_iter: int, n_iter: int, shift: float, inertia: float, centroids: Array
+) -> bool:
+    """An iteration of at most ``max_iter`` is done."""
+    return progress.iteration(n_iter, max_iter, shift, inertia, centroids)
 
 
 def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, settings: ClusterSettings) -> Array:
@@ -229,7 +289,7 @@ def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, setting
     coefficients = embedding.coefficients
     if isinstance(init, Sample):
         return embed_sample(init, embedding.kernel, coefficients, data.dtype).astype(np.float64)
-    if isinstance(init, str) and init != "random-partition":
+    if not settings.needs_all_rows:
         sample = drawn.samples["seeding"]
         Y = embed_sample(sample, embedding.kernel, coefficients, data.dtype)
         seed, e = derive(settings.seed, "seeds"), coefficients.discrepancy

@@ -213,13 +213,18 @@ def merge_gathered(
 
 
 def draw(
-    chunks: Chunks, hashes: Hash, samples: Mapping[str, tuple[int, int]]
+    chunks: Chunks,
+    hashes: Hash,
+    samples: Mapping[str, tuple[int, int]],
+    counted: Callable[[int], None] | None = None,
 ) -> tuple[Census, dict[str, Sample]]:
     """Algorithms 3 and 4, lines 1 to 6: count the data and draw every sample.
 
-    Two passes: keys first, then only the chosen rows.
+    Two passes: keys first, then only the chosen rows; ``counted`` is told the number of rows in between.
     """
     census = chunks.reduce(TakeCensus(hashes, samples), Census.__add__)
+    if counted is not None:
+        counted(census.n_rows)
     chosen = {name: (seed, census.sketches[name].keys) for name, (seed, _) in samples.items()}
     gathered = chunks.reduce(Gather(hashes, chosen), merge_gathered)
     return census, {

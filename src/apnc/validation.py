@@ -11,10 +11,12 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from apnc import sources
 from apnc.embeddings import EMBEDDINGS, Embedding
 from apnc.kernels import KERNELS, GivenRows, KernelChoice
 from apnc.kernels.vectors import SCALED, SLOPED
-from apnc.sources import as_csr, n_rows
+from apnc.sources.family import Source
+from apnc.sources.rows import as_csr, n_rows
 
 Array = npt.NDArray[Any]
 #: What users call some of our names elsewhere.
@@ -218,18 +220,41 @@ def read(estimator: Any, X: Any, reset: bool) -> Any:
     return as_given_kernel(X) if reset else GivenRows(as_csr(X))
 
 
+def read_source(estimator: Any, data: Any, reset: bool) -> Source:
+    """A path or an open object as a source whose features are those the estimator knows."""
+    kernel = check_kernel_name(estimator.kernel)
+    source = sources.open(data)
+    if kernel == "precomputed":
+        raise ValueError("kernel='precomputed' takes a matrix in memory, not a file: load it first.")
+    if source.n_columns == 0 and not callable(kernel):
+        raise ValueError(
+            f"{source.name} holds objects, so the kernel must be a function f(A, B), got kernel={kernel!r}."
+        )
+    if not reset:
+        return matching(estimator, source)
+    estimator.n_features_in_ = source.n_columns
+    estimator.__dict__.pop("feature_names_in_", None)
+    if source.columns is not None:
+        estimator.feature_names_in_ = np.asarray(source.columns, dtype=object)
+    return source
+
+
+def matching(estimator: Any, source: Source) -> Source:
+    """The source with the features of the fit: by name if both have names, else by number."""
+    names, n = getattr(estimator, "feature_names_in_", None), getattr(estimator, "n_features_in_", 0)
+    if names is not None and source.columns is not None:
+        return source.select(list(names))
+    source = source.with_columns(n)
+    if source.n_columns != n:
+        raise ValueError(
+            f"{source.name} has {source.n_columns} features, but {type(estimator).__name__} is expecting {n} features."
+        )
+    return source
+
+
 def random_seed(random_state: Any) -> int:
     """One integer from ``random_state``; every step of a fit derives its own from it."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def check_cluster_count(n_clusters: Any, weights: Array) -> int:
-    """k, at most the number of rows that count."""
-    k, n = positive_integer("n_clusters", n_clusters), int((weights > 0).sum())
-    if k > n:
-        counted = "" if n == len(weights) else f" of positive weight, of {len(weights)} rows"
-        raise ValueError(f"n_clusters={k} needs at least {k} rows, got n_samples={n}{counted}.")
-    return k
 
 
 def as_vectors(X: Any, kernel: Any) -> Any:

@@ -1,6 +1,7 @@
 """One suite for every engine: it moves chunks and nothing else."""
 
 import pickle
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -24,8 +25,14 @@ def with_empty_chunks(rows, weights, n_chunks):
     return LocalChunks.of(rows, weights, ranges, 2)
 
 
+def spilled(rows, weights, n_chunks, room=0):
+    return replace(local(rows, weights, n_chunks), room=room)
+
+
 ENGINES = {
     "local": local,
+    "spilled": spilled,
+    "half spilled": partial(spilled, room=5000),
     "one thread": partial(local, threads=1),
     "empty chunks": with_empty_chunks,
     "single": single,
@@ -140,7 +147,7 @@ def test_released_after_a_failure():
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    with pytest.raises(IndexError):
+    with pytest.raises(RuntimeError, match="context, which is over"):
         list(held[0])
 
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from apnc import KernelKMeans, sources
+from apnc import KernelKMeans
 from apnc.engines.contract import Chunk, RowRange
 from apnc.engines.local import LocalChunks
 from apnc.sampling import content_hash, draw, smallest
+from apnc.sources.chunks import Layout
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -78,8 +79,8 @@ def test_sketches_merge_exactly(items, size, cut):
     st.integers(1, 3),
 )
 def test_any_data_fits_and_predicts_its_labels(X, embedding, kernel, init, chunk_rows, k):
-    original = sources.rows_per_chunk
-    sources.rows_per_chunk = lambda n_rows, row_bytes: chunk_rows
+    original = Layout.rows_per_chunk
+    Layout.rows_per_chunk = lambda self, n_rows, read_bytes=0: chunk_rows
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -101,4 +102,4 @@ def test_any_data_fits_and_predicts_its_labels(X, embedding, kernel, init, chunk
         for group in range(groups.max() + 1):
             assert len(np.unique(km.labels_[groups == group])) == 1
     finally:
-        sources.rows_per_chunk = original
+        Layout.rows_per_chunk = original

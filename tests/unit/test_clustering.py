@@ -159,7 +159,7 @@ def test_convergence_is_relative_to_the_variance(embedded):
     Y, w, C = embedded
     seen = []
     found = lloyd(
-        SingleChunk.of(Y, w), C, Euclidean(), 100, 0.05, lambda n, shift, inertia: seen.append(shift)
+        SingleChunk.of(Y, w), C, Euclidean(), 100, 0.05, lambda n, shift, inertia, C: seen.append(shift)
     )
     _, partial = Euclidean().against(C).assign(Y, w, {})
     bar = 0.05 * partial.mean_variance

@@ -210,7 +210,7 @@ X3 = np.arange(12.0).reshape(6, 2)
         ({}, np.empty((0, 3)), "0 sample"),
         ({}, np.empty((3, 0)), "0 feature"),
         ({"kernel": shared_letters}, [], "0 sample"),
-        ({"kernel": shared_letters}, "text", "list of objects"),
+        ({"kernel": shared_letters}, "text", "There is no such file"),
         (
             {"kernel": lambda A, B: np.zeros((len(B), len(A) + 1))},
             WORDS,

@@ -18,10 +18,12 @@ from apnc.baselines.kernel_space import (
     rounding,
 )
 from apnc.embeddings.spectrum import landmark_kernel
+from apnc.engines.local import n_threads
 from apnc.kernels import PrecomputedKernel
 from apnc.pipeline import choose_landmarks
 from apnc.sampling import Sample
-from apnc.sources import in_memory, n_rows
+from apnc.sources.chunks import Layout, in_memory
+from apnc.sources.rows import n_rows
 
 #: Rows whose norms are taken together, so that a second matrix as large as K_B never exists.
 ROWS_AT_A_TIME = 4096
@@ -138,7 +140,7 @@ class ApproxKernelKMeans(KernelSpaceKMeans):
 def _against_samples(problem: Problem, samples: Sample) -> Array:
     """K_B: kernel values of all rows and the samples, shape (n, l)."""
     K = np.empty((len(problem.weights), len(samples)))
-    chunks = in_memory(problem.rows, problem.weights, None, 8 * len(samples)).chunks
+    chunks = in_memory(problem.rows, problem.weights, Layout(8 * len(samples), n_threads(None))).chunks
     for chunk in kernel_matrix(chunks, problem.kernel, samples.rows):
         K[slice(*chunk.carry)] = chunk.rows
     return K

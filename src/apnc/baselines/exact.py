@@ -26,9 +26,11 @@ from apnc.baselines.kernel_space import (
 )
 from apnc.embeddings import NystroemEmbedding
 from apnc.engines.contract import Chunk, Chunks
+from apnc.engines.local import n_threads
 from apnc.kernels import Kernel, gamma_of
 from apnc.sampling import take
-from apnc.sources import in_memory, n_rows
+from apnc.sources.chunks import Layout, in_memory
+from apnc.sources.rows import n_rows
 
 INITS = ("random", "random-partition")
 
@@ -77,7 +79,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
 
     def _labels(self, rows: Any) -> Array:
         p, k = self._centroids.coefficients.shape
-        chunks = in_memory(rows, np.ones(n_rows(rows)), None, 8 * (p + k)).chunks
+        chunks = in_memory(rows, None, Layout(8 * (p + k), n_threads(None))).chunks
         labelled = kernel_matrix(chunks, self._kernel, self._columns).map(self._centroids)
         return np.concatenate([chunk.rows for chunk in labelled])
 
@@ -90,7 +92,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
 
     def _pose(self, rows: Any, weights: Array) -> Problem:
         choice = validation.check_kernel_choice(self)
-        k = validation.check_cluster_count(self.n_clusters, weights)
+        k = validation.positive_integer("n_clusters", self.n_clusters)
         n_init = validation.positive_integer("n_init", self.n_init)
         init = _check_init(self.init, n_init, len(weights), k)
         max_iter = validation.positive_integer("max_iter", self.max_iter)
@@ -238,7 +240,7 @@ class ExactKernelKMeans(KernelSpaceKMeans):
     @contextmanager
     def _space(self, problem: Problem) -> Iterator[Space]:
         n, k = len(problem.weights), problem.settings.n_clusters
-        chunks = in_memory(problem.rows, problem.weights, None, 8 * (n + k)).chunks
+        chunks = in_memory(problem.rows, problem.weights, Layout(8 * (n + k), n_threads(None))).chunks
         K = kernel_matrix(chunks, problem.kernel, problem.rows)
         fits = 8 * n * n <= validation.non_negative("memory_bytes", self.memory_bytes)
         with K.cached() if fits else nullcontext(K) as kept:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from apnc import advice
 from apnc.clustering.seeding import random_rows
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunk, Chunks
+from apnc.engines.local import n_threads
 from apnc.kernels import Kernel, KernelRows
 from apnc.pipeline import (
     ClusterSettings,
@@ -21,7 +23,8 @@ from apnc.pipeline import (
     draw_samples,
 )
 from apnc.sampling import keys_of, take
-from apnc.sources import in_memory
+from apnc.sources.chunks import Layout, in_memory
+from apnc.sources.rows import numbers_held
 
 Array = npt.NDArray[Any]
 
@@ -52,8 +55,9 @@ class Problem:
 
 def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterSettings) -> Problem:
     """Draw the samples and tune the kernel on them, as ``KernelKMeans`` does."""
-    data = in_memory(rows, weights, None)
+    data = in_memory(rows, weights, Layout(8 * numbers_held(rows), n_threads(None)))
     drawn = draw_samples(data, asked)
+    advice.refuse_too_few(settings.n_clusters, drawn.census)
     tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
     kernel = asked.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
     exists = weights > 0

@@ -1,6 +1,6 @@
 """Algorithm 2: Lloyd's iterations on the embeddings, as map and reduce."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,11 @@ from apnc.engines.contract import Chunk, Chunks
 from apnc.nearest import Nearest, PartialSums
 
 Array = npt.NDArray[Any]
-#: Called after each iteration with its number, the squared shift of the centroids, and the inertia.
-OnIteration = Callable[[int, float, float], None]
+#: Called after each iteration with its number, the squared shift of the centroids, the inertia and the new centroids;
+#: True asks to stop there.
+OnIteration = Callable[[int, float, float, Array], bool]
+#: Takes a stream of (labels, carry) of consecutive chunks.
+Write = Callable[[Iterator[tuple[Array, Any]]], None]
 
 
 @dataclass(frozen=True)
@@ -34,18 +37,29 @@ class LabelAndSum:
 
     def __call__(self, chunk: Chunk) -> "Assignment":
         labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
-        return Assignment((labels,), sums)
+        return Assignment((labels,), sums, len(labels))
+
+
+@dataclass(frozen=True)
+class Label:
+    """Map: embedded rows to their assignment."""
+
+    nearest: Nearest
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk.with_rows(LabelAndSum(self.nearest)(chunk))
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Labels of consecutive chunks, and the partial sums of all their rows."""
+    """Labels of consecutive chunks (none, if they went elsewhere), and the partial sums of all their rows."""
 
     parts: tuple[Array, ...]
     sums: PartialSums
+    n_rows: int
 
     def __add__(self, other: "Assignment") -> "Assignment":
-        return Assignment(self.parts + other.parts, self.sums + other.sums)
+        return Assignment(self.parts + other.parts, self.sums + other.sums, self.n_rows + other.n_rows)
 
     @property
     def labels(self) -> Array:
@@ -105,7 +119,7 @@ def farthest(rows: Array, distances: Array, size: int) -> Farthest:
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Centroids after the last update."""
+    """Centroids after the last update; ``converged`` also if it was asked to stop."""
 
     centroids: Array
     n_iter: int
@@ -131,9 +145,8 @@ def lloyd(
         nearest = discrepancy.against(centroids)
         partial = Y.reduce(SumByNearest(nearest), PartialSums.__add__)
         centroids, shift = advance(partial, nearest, Y)
-        if on_iteration is not None:
-            on_iteration(n_iter, shift, partial.inertia)
-        if shift <= tol * partial.mean_variance:
+        stop = on_iteration is not None and on_iteration(n_iter, shift, partial.inertia, centroids)
+        if stop or shift <= tol * partial.mean_variance:
             return LloydResult(centroids, n_iter, True)
     return LloydResult(centroids, max_iter, False)
 
@@ -202,3 +215,18 @@ def reseed(updated: Array, empty: Array, Y: Chunks, nearest: Nearest) -> None:
 def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
     """The assignment that follows the last update, so that predicting the data gives its labels."""
     return Y.reduce(LabelAndSum(discrepancy.against(centroids)), Assignment.__add__)
+
+
+def label_into(write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
+    """The same, with the labels handed on chunk by chunk instead of held; local engines only."""
+    partials: list[Assignment] = []
+
+    def stream() -> Iterator[tuple[Array, Any]]:
+        for chunk in Y.map(Label(discrepancy.against(centroids))):
+            part: Assignment = chunk.rows
+            partial = Assignment((), part.sums, part.n_rows)
+            partials[:] = [partials[0] + partial if partials else partial]
+            yield part.parts[0], chunk.carry
+
+    write(stream())
+    return partials[0]

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ import numpy as np
 
 from apnc.blas import one_thread
 from apnc.engines.contract import Array, Chunk, RowRange
+from apnc.engines.spill import Kept
 
 T = TypeVar("T")
 Step = Callable[[Chunk], Chunk]
@@ -37,19 +38,35 @@ def split(n_rows: int, rows_per_chunk: int) -> list[RowRange]:
     return [RowRange(start, stop) for start, stop in pairwise(edges)]
 
 
+def in_flight(threads: int) -> int:
+    """Chunks that are worked on or wait for their turn at one time."""
+    return 2 * threads
+
+
 @dataclass(frozen=True)
 class LocalChunks:
-    """Rows in memory, cut into ranges; maps are composed and run when a reduce or a loop asks."""
+    """Chunks read one after another; maps are composed and run when a reduce or a loop asks.
 
-    load: Callable[[int], Chunk]
-    n_chunks: int
+    Attributes
+    ----------
+    read : the chunks in index order; gone over once a pass.
+    threads : workers.
+    steps : maps to run on each chunk.
+    room : bytes that ``cached`` may hold in memory; the rest goes to a temporary file.
+    progress : called with the number of rows of each chunk that is done.
+
+    """
+
+    read: Iterable[Chunk]
     threads: int = 1
     steps: tuple[Step, ...] = ()
+    room: float = np.inf
+    progress: Callable[[int], None] | None = None
 
     @classmethod
     def of(cls, rows: Any, weights: Array, ranges: Sequence[RowRange], threads: int) -> "LocalChunks":
         """Chunks of ``rows`` (anything that can be sliced)."""
-        return cls(_Slices(rows, weights, tuple(ranges)), len(ranges), threads)
+        return cls(_Slices(rows, weights, tuple(ranges)), threads)
 
     def map(self, fn: Step) -> "LocalChunks":
         """Compose; nothing is computed yet."""
@@ -64,25 +81,24 @@ class LocalChunks:
         return total
 
     def cached(self) -> AbstractContextManager["LocalChunks"]:
-        """All chunks computed once and held in memory until the context ends."""
-        return _held(self)
+        """All chunks computed once and kept until the context ends."""
+        return _kept(self)
 
     def __iter__(self) -> Iterator[Chunk]:
         """The computed chunks in index order."""
         return self._run(_itself)
 
     def _run(self, fn: Callable[[Chunk], T]) -> Iterator[T]:
-        def work(index: int) -> T:
-            chunk = self.load(index)
+        def work(chunk: Chunk) -> tuple[int, T]:
             for step in self.steps:
                 chunk = step(chunk)
-            return fn(chunk)
+            return len(chunk.weights), fn(chunk)
 
-        with (
-            one_thread(),
-            ThreadPoolExecutor(self.threads) as pool,
-        ):
-            yield from _in_order(pool, work, self.n_chunks, 2 * self.threads)
+        with one_thread(), ThreadPoolExecutor(self.threads) as pool:
+            for n_rows, result in _in_order(pool, work, self.read, in_flight(self.threads)):
+                if self.progress is not None:
+                    self.progress(n_rows)
+                yield result
 
 
 @dataclass(frozen=True)
@@ -91,30 +107,30 @@ class _Slices:
     weights: Array
     ranges: tuple[RowRange, ...]
 
-    def __call__(self, index: int) -> Chunk:
-        start, stop = self.ranges[index]
-        return Chunk(index, self.rows[start:stop], self.weights[start:stop], self.ranges[index])
+    def __iter__(self) -> Iterator[Chunk]:
+        for index, (start, stop) in enumerate(self.ranges):
+            yield Chunk(index, self.rows[start:stop], self.weights[start:stop], self.ranges[index])
 
 
 @contextmanager
-def _held(chunks: LocalChunks) -> Iterator[LocalChunks]:
-    held = list(chunks)
-    try:
-        yield LocalChunks(held.__getitem__, len(held), chunks.threads)
-    finally:
-        held.clear()
+def _kept(chunks: LocalChunks) -> Iterator[LocalChunks]:
+    with Kept(chunks.room) as kept:
+        for chunk in chunks:
+            kept.add(chunk)
+        yield replace(chunks, read=kept, steps=())
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, work: Callable[[int], T], n_chunks: int, in_flight: int
+    pool: ThreadPoolExecutor, work: Callable[[Chunk], T], chunks: Iterable[Chunk], at_once: int
 ) -> Iterator[T]:
-    """Results in index order with at most ``in_flight`` chunks under way, so memory stays flat."""
+    """Results in index order with at most ``at_once`` chunks under way, so memory stays flat."""
     waiting: deque[Future[T]] = deque()
     try:
-        for index in range(n_chunks):
-            if len(waiting) >= in_flight:
+        for chunk in chunks:
+            if len(waiting) >= at_once:
                 yield waiting.popleft().result()
-            waiting.append(pool.submit(work, index))
+            waiting.append(pool.submit(work, chunk))
+            del chunk
         while waiting:
             yield waiting.popleft().result()
     finally:

@@ -1,0 +1,128 @@
+"""One run of an estimator over some data: what is read, in how much memory, and who is told."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apnc import advice, plan
+from apnc.kernels import compute_dtype
+from apnc.memory import Budget
+from apnc.model import EmbeddingModel
+from apnc.pipeline import Data, Drawn
+from apnc.progress import SILENT, Progress
+from apnc.sources.chunks import Layout, chunked
+from apnc.sources.family import MissingValuesError, Source, refuse_missing
+from apnc.sources.rows import numbers_held
+
+Array = npt.NDArray[Any]
+#: Rows of a sample that is embedded; what its size is before the data was counted.
+SAMPLE_ROWS = 5000
+
+
+@dataclass(frozen=True)
+class Job:
+    """Data and means.
+
+    Attributes
+    ----------
+    given : rows in memory, or a source.
+    weights : of rows in memory; None: one each, or those of the source.
+    threads : workers.
+    budget : memory.
+    progress : told what is done.
+
+    """
+
+    given: Any
+    weights: Array | None
+    threads: int
+    budget: Budget
+    progress: Progress = SILENT
+
+    @classmethod
+    def begin(
+        cls,
+        given: Any,
+        weights: Array | None,
+        threads: int,
+        limit: str | int | None,
+        progress: Progress = SILENT,
+    ) -> "Job":
+        """A job from here on; libraries that it loads count as part of the interpreter."""
+        if limit is not None:
+            from apnc.loops.compiled import load
+
+            load()
+        return cls(given, weights, threads, Budget.now(limit), progress)
+
+    @property
+    def held(self) -> int:
+        """Numbers in a row."""
+        return self.given.held if isinstance(self.given, Source) else numbers_held(self.given)
+
+    def told(self, progress: Progress) -> "Job":
+        """The same, told to someone else."""
+        return replace(self, progress=progress)
+
+    def for_sampling(self) -> Data:
+        """The data in chunks for hashing."""
+        problem = self._problem(300, 300, 8, 0, SAMPLE_ROWS)
+        self.budget.require(plan.sampling(problem, plan.LEAST_CHUNK_BYTES))
+        return self._data(8 * self.held, problem)
+
+    def allow(self, drawn: Drawn, n_landmarks: int, n_components: int, n_clusters: int) -> None:
+        """Refuse a memory limit that the fit cannot keep."""
+        rows = sum(len(sample) for sample in drawn.samples.values())
+        n = drawn.census.n_rows
+        self.budget.require(plan.least(self._problem(n_landmarks, n_components, n_clusters, n, rows)))
+
+    def for_embedding(self, model: EmbeddingModel, n_clusters: int, n_rows: int = 0) -> Data:
+        """The data in chunks that suit a fitted embedding; ``n_rows`` is 0 where Y is not kept."""
+        row_bytes = model.row_bytes(self.held, compute_dtype(self.given))
+        l, m = model.coefficients.n_landmarks, model.coefficients.n_components  # noqa: E741
+        return self._data(row_bytes, self._problem(l, m, n_clusters, n_rows, SAMPLE_ROWS))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Around all work on the data: what was missing in it is said in full."""
+        try:
+            yield
+        except MissingValuesError:
+            refuse_missing(self.given, self._layout(8 * self.held, plan.CHUNK_BYTES).rows_per_chunk(None))
+
+    def tell_skipped(self, data: Data) -> None:
+        """Warn of rows left out."""
+        if isinstance(self.given, Source):
+            advice.warn_if_skipped(self.given.name, sum(data.skipped.values()))
+
+    def _data(self, row_bytes: int, problem: plan.Problem) -> Data:
+        free = self.budget.free
+        limited = self.budget.limit is not None
+        layout = self._layout(row_bytes, plan.chunk_bytes(problem, free) if limited else plan.CHUNK_BYTES)
+        room = plan.room_for_rows(problem, free)
+        return chunked(self.given, self.weights, replace(layout, room=room))
+
+    def _layout(self, row_bytes: int, chunk_bytes: int) -> Layout:
+        on_rows = None if self.progress is SILENT else self.progress.rows
+        return Layout(row_bytes, self.threads, chunk_bytes, on_rows=on_rows)
+
+    def _problem(
+        self, n_landmarks: int, n_components: int, k: int, n_rows: int, samples: int
+    ) -> plan.Problem:
+        source = self.given if isinstance(self.given, Source) else None
+        itemsize = np.dtype(compute_dtype(self.given)).itemsize
+        return plan.Problem(
+            n_landmarks=n_landmarks,
+            n_components=n_components,
+            n_clusters=k,
+            row_bytes=8 * self.held,
+            source_overhead=source.overhead if source else 0,
+            n_rows=n_rows,
+            itemsize=itemsize,
+            sample_rows=samples,
+            threads=self.threads,
+        )

@@ -1,0 +1,147 @@
+"""Data larger than memory: files and open objects that are read in pieces."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+from apnc.sources.family import Source, SourceError
+
+__all__ = ["FORMATS", "Source", "SourceError", "is_source", "open"]
+
+#: Formats by the ending of a file's name; a further .gz, .bz2 or .zst is taken off text files first.
+FORMATS = {
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+def is_source(data: Any) -> bool:
+    """Whether ``data`` is read in pieces rather than held as rows: a path, or an open object."""
+    if isinstance(data, Source | str | os.PathLike | np.memmap):
+        return True
+    return _is_arrow(data) or (hasattr(data, "read") and hasattr(data, "seek"))
+
+
+def open(
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    id_columns: Sequence[str] = (),
+    weight_column: str | None = None,
+    drop_null: bool = False,
+    format: str | None = None,
+    filesystem: Any = None,
+    object_field: str | None = None,
+) -> Source:
+    """A source of rows for ``fit``, ``predict`` and ``embed``, which take a plain path as well.
+
+    Parameters
+    ----------
+    data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, or a seekable binary file.
+    columns : features, in this order; default: all numeric columns.
+    exclude : columns that are not features.
+    id_columns : columns written in front of labels; they are not features.
+    weight_column : column of weights.
+    drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
+    format : one of the values of ``FORMATS``, where the name does not tell.
+    filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
+    object_field : the field of each JSON line that is the instance; default: the whole value.
+
+    """
+    if isinstance(data, Source):
+        return data
+    format = format_of(data) if format is None else format
+    if format not in FORMATS.values():
+        known = ", ".join(dict.fromkeys(FORMATS.values()))
+        raise SourceError(f"format={format!r} is unknown. Known: {known}.")
+    table = {"columns": columns, "exclude": exclude, "weight_column": weight_column, "id_columns": id_columns}
+    if format in ("parquet", "arrow", "csv", "tsv"):
+        return _table(data, format, drop_null=drop_null, filesystem=filesystem, **table)
+    if format == "jsonl":
+        _refuse(format, columns=columns, exclude=exclude)
+        from apnc.sources.objects import JsonLinesSource
+
+        ids = tuple(id_columns)
+        return JsonLinesSource(data, object_field, ids, weight_column, drop_null, filesystem=filesystem)
+    _refuse(format, **table, filesystem=filesystem, object_field=object_field)
+    return _matrix(data, format, drop_null)
+
+
+def format_of(data: Any) -> str:
+    """The format of a path by its ending, of a folder by its files, of an object by its type."""
+    if isinstance(data, np.memmap):
+        return "npy"
+    if _is_arrow(data):
+        return "parquet"
+    first = data[0] if isinstance(data, list | tuple) and data else data
+    name = str(getattr(first, "name", first) if not isinstance(first, PurePath) else first)
+    if isinstance(first, str | os.PathLike) and Path(first).is_dir():
+        names = (str(path) for path in sorted(Path(first).rglob("*")) if not path.name.startswith((".", "_")))
+        name = next((found for found in names if _ending(found) in FORMATS), name)
+    if _ending(name) not in FORMATS:
+        endings = ", ".join(FORMATS)
+        exists = "" if "://" in name or Path(name).exists() else " There is no such file either."
+        raise SourceError(
+            f"{name}: the format cannot be told from the name.{exists} Known endings: {endings}; or pass "
+            "apnc.sources.open(..., format=...)."
+        )
+    return FORMATS[_ending(name)]
+
+
+def _ending(name: str) -> str:
+    path = PurePath(name.split("?")[0])
+    return PurePath(path.stem).suffix.lower() if path.suffix.lower() in COMPRESSED else path.suffix.lower()
+
+
+def _is_arrow(data: Any) -> bool:
+    return type(data).__module__.split(".")[0] == "pyarrow"
+
+
+def _table(data: Any, format: str, **options: Any) -> Source:
+    try:
+        from apnc.sources.tables import open_table
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        raise SourceError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
+    return open_table(data, format, **options)
+
+
+def _matrix(data: Any, format: str, drop_null: bool) -> Source:
+    from apnc.sources.arrays import NpySource
+    from apnc.sources.sparse import NpzSource, SvmlightSource
+
+    if isinstance(data, np.memmap):
+        return NpySource.of_memmap(data, drop_null)
+    if not isinstance(data, str | os.PathLike):
+        raise SourceError(f"{format} is read from a path, got {type(data).__name__}.")
+    if "://" in str(data):
+        raise SourceError(
+            f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
+        )
+    kinds = {"npy": NpySource, "npz": NpzSource, "svmlight": SvmlightSource}
+    return kinds[format](Path(data), drop_null)
+
+
+def _refuse(format: str, **options: Any) -> None:
+    given = [name for name, value in options.items() if value is not None and len(value)]
+    if given:
+        raise SourceError(f"{', '.join(given)} cannot be used with {format}, which has no named columns.")

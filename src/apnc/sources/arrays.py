@@ -1,0 +1,222 @@
+"""Rows of ``.npy`` files and memory maps, read without mapping: mapped pages would count as memory in use."""
+
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO, Protocol, Self
+
+import numpy as np
+from numpy.lib import format as npy
+
+from apnc.sources.family import Array, Piece, Source, SourceError
+
+Read = Callable[[int, int], Array]
+#: Why arrays of other kinds are refused, by the kind of their dtype.
+REFUSED = {
+    "O": "Python objects, which would have to be unpickled; save numbers, or objects as JSON lines",
+    "c": "complex numbers; save real and imaginary parts as columns",
+    "V": "a structured array; save its fields as the columns of a plain one, or as Parquet",
+}
+
+
+class NpySource(Source):
+    """Rows of a two-dimensional ``.npy`` file or memory map, in C or Fortran order.
+
+    Attributes
+    ----------
+    n_rows : rows of the array.
+
+    """
+
+    n_rows: int
+
+    def __init__(self, path: str | os.PathLike[str], drop_null: bool = False) -> None:
+        self._hold(_stored_in(os.fspath(path)), drop_null)
+
+    @classmethod
+    def of_memmap(cls, array: Any, drop_null: bool = False) -> Self:
+        """Rows of an ``np.memmap``: from its file if it is a whole map, by slices if it is a view or private."""
+        _refuse(_name_of(array), array.shape, array.dtype)
+        source = cls.__new__(cls)
+        source._hold(_behind(array) or _View(_name_of(array), array), drop_null)
+        return source
+
+    def _hold(self, rows: "_Rows", drop_null: bool) -> None:
+        self._rows = rows
+        self.name, self.drop_null = rows.name, drop_null
+        self.n_rows, self.n_columns = rows.shape
+        self.held = self.n_columns
+        self.dtype = delivered_dtype(rows.dtype)
+        copied = rows.fortran or rows.dtype != self.dtype
+        self.row_bytes = self.n_columns * (rows.dtype.itemsize + copied * self.dtype.itemsize)
+
+    def pieces(self, n_rows: int) -> Iterator[Piece]:
+        """Arrays as they are stored; rows count from 0."""
+        with self._rows.opened() as read:
+            for start in range(0, self.n_rows, n_rows):
+                stop = min(start + n_rows, self.n_rows)
+                yield Piece(read(start, stop), start, stop - start, f"{self.name}, row {start}")
+
+    def matrix(self, piece: Piece) -> tuple[Array, None]:
+        """C-ordered array of shape (n, d) in the byte order of the machine."""
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(piece.raw, dtype=self.dtype), None
+
+
+class _Rows(Protocol):
+    """A two-dimensional array of which ranges of rows can be read."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def fortran(self) -> bool: ...
+
+    def opened(self) -> AbstractContextManager[Read]: ...
+
+
+@dataclass(frozen=True)
+class _View:
+    """A memory map that its file alone does not describe."""
+
+    name: str
+    array: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def fortran(self) -> bool:
+        return not self.array.flags.c_contiguous
+
+    @contextmanager
+    def opened(self) -> Iterator[Read]:
+        yield lambda start, stop: np.array(self.array[start:stop])
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """An array in a file, from byte ``offset`` on."""
+
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+
+    @contextmanager
+    def opened(self) -> Iterator[Read]:
+        with open(self.name, "rb", buffering=0) as file:
+            yield partial(self._read_columns if self.fortran else self._read_rows, file)
+
+    def _read_rows(self, file: BinaryIO, start: int, stop: int) -> Array:
+        width = self.shape[1] * self.dtype.itemsize
+        room = np.empty((stop - start) * width, dtype=np.uint8)
+        self._fill(file, self.offset + start * width, room)
+        return room.view(self.dtype).reshape(stop - start, self.shape[1])
+
+    def _read_columns(self, file: BinaryIO, start: int, stop: int) -> Array:
+        n, d = self.shape
+        size = self.dtype.itemsize
+        room = np.empty((d, (stop - start) * size), dtype=np.uint8)
+        for j in range(d):
+            self._fill(file, self.offset + (j * n + start) * size, room[j])
+        return room.view(self.dtype).T
+
+    def _fill(self, file: BinaryIO, position: int, room: Array) -> None:
+        """Bytes from ``position`` on; one call may return fewer than were asked for."""
+        view, done = room.data, 0
+        try:
+            file.seek(position)
+            while done < len(view):
+                got = file.readinto(view[done:])  # type: ignore[attr-defined]
+                if not got:
+                    self.refuse_short(os.fstat(file.fileno()).st_size)
+                done += got
+        except OSError as error:
+            raise SourceError(f"{self.name}, byte {position + done}: cannot be read: {error}.") from error
+
+    def refuse_short(self, size: int) -> None:
+        """A file of ``size`` bytes must hold every row that its header promises; more is fine."""
+        n, d = self.shape
+        values = max(0, size - self.offset) // self.dtype.itemsize
+        if values < n * d:
+            found = max(0, values - (d - 1) * n) if self.fortran else values // d
+            raise SourceError(
+                f"{self.name}: the header promises {n:,} rows of {d} {self.dtype} columns, the file holds {found:,}. "
+                "It was cut off; write or copy it again."
+            )
+
+
+def _stored_in(path: str) -> _Stored:
+    with open(path, "rb") as file:
+        shape, fortran, dtype = read_header(file, path)
+        stored = _Stored(path, file.tell(), shape, dtype, fortran)
+        size = os.fstat(file.fileno()).st_size
+    _refuse(path, shape, dtype)
+    stored.refuse_short(size)
+    return stored
+
+
+def read_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether in Fortran order, and dtype of a ``.npy`` stream, which is left at the first value."""
+    try:
+        version = npy.read_magic(file)
+        if version == (1, 0):
+            return npy.read_array_header_1_0(file)
+        if version == (2, 0):
+            return npy.read_array_header_2_0(file)
+    except ValueError as error:
+        reason = str(error).rstrip(".").partition("\n")[0]
+        raise SourceError(f"{where}: not a .npy file, or a damaged one: {reason}.") from error
+    raise SourceError(
+        f"{where}: .npy format {version[0]}.{version[1]} is of structured arrays; save a plain one."
+    )
+
+
+def refuse_kind(where: str, dtype: np.dtype[Any]) -> None:
+    """Only real numbers and booleans are rows."""
+    if dtype.kind not in "biuf":
+        kind = "O" if dtype.hasobject else dtype.kind
+        raise SourceError(f"{where}: holds {REFUSED.get(kind, f'{dtype}; save numbers')}.")
+
+
+def _refuse(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    refuse_kind(where, dtype)
+    if len(shape) == 1:
+        raise SourceError(
+            f"{where}: has the shape {shape}, rows need two dimensions. Save array.reshape(-1, 1) if each value is "
+            "a row, array.reshape(1, -1) if it is a single row."
+        )
+    if len(shape) != 2 or min(shape) < 0 or shape[1] == 0:
+        raise SourceError(f"{where}: has the shape {shape}, expected (rows, features).")
+
+
+def delivered_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Type of the rows as they are handed on: in native byte order, extended precision as float64."""
+    extended = dtype.kind == "f" and dtype.itemsize > 8
+    return np.dtype(np.float64) if extended else dtype.newbyteorder("=")
+
+
+def _behind(array: Any) -> _Stored | None:
+    """The part of a file that a memory map shows; None for views, whose ``offset`` is that of the whole map."""
+    whole = isinstance(array.base, mmap.mmap) and array.mode != "c" and array.filename is not None
+    if not whole or not os.path.isfile(array.filename):
+        return None
+    fortran = not array.flags.c_contiguous
+    return _Stored(str(array.filename), array.offset, array.shape, array.dtype, fortran)
+
+
+def _name_of(array: Any) -> str:
+    return "np.memmap" if array.filename is None else f"np.memmap of {array.filename}"

@@ -1,0 +1,147 @@
+"""Objects of any kind: one JSON value on each line."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from apnc.sources.family import Array, Decoded, MissingValuesError, Piece, Source, SourceError
+from apnc.sources.lines import Line, Lines, TextFiles, in_pieces
+
+SUFFIXES = (".jsonl", ".ndjson")
+#: Text from the beginning of a source by which the memory of a row is estimated.
+SAMPLE_BYTES = 1 << 20
+#: Memory of a parsed value over the length of its text, about.
+GROWTH = 5
+#: Fields that a message lists.
+SHOWN = 20
+
+
+class JsonLinesSource(Source):
+    """Values of JSON lines as instances; blank lines do not count.
+
+    A file, a folder of ``.jsonl`` files or a binary file object; ``.gz``, ``.bz2`` and (with pyarrow) ``.zst`` files
+    are decompressed. An instance is the whole value, ids and weight included, or its field ``object_field``; null is
+    a missing one.
+    """
+
+    n_columns = 0
+    dtype = None
+    held = 0
+
+    def __init__(
+        self,
+        data: Any,
+        object_field: str | None = None,
+        id_columns: Sequence[str] = (),
+        weight_column: str | None = None,
+        drop_null: bool = False,
+        filesystem: Any = None,
+    ) -> None:
+        self._text = TextFiles.of(data, SUFFIXES, filesystem)
+        self.name, self.drop_null = self._text.name, drop_null
+        self.object_field, self.weight_column = object_field, weight_column
+        self.id_columns = tuple(id_columns)
+        self.row_bytes = GROWTH * self._look_ahead()
+
+    def _look_ahead(self) -> int:
+        """Mean length of the first lines; the first must have the fields, since ids are not read until the end."""
+        n_lines, n_bytes = 0, 0
+        for line in self._rows():
+            if not n_lines:
+                value = _parsed(line)
+                for name in (self.object_field, self.weight_column, *self.id_columns):
+                    _field(line, value, name)
+            n_lines, n_bytes = n_lines + 1, n_bytes + len(line.text)
+            if n_bytes >= SAMPLE_BYTES:
+                break
+        return -(-n_bytes // max(1, n_lines))
+
+    def _rows(self) -> Iterator[Line]:
+        return (line for line in self._text if line.text.strip())
+
+    def pieces(self, n_rows: int) -> Iterator[Piece]:
+        """``Lines``, not yet parsed."""
+        return in_pieces(self._rows(), n_rows)
+
+    def matrix(self, piece: Piece) -> tuple[list[Any], Array | None]:
+        """Instances (None where missing) and weights (NaN where missing)."""
+        values = [_parsed(line) for line in piece.raw]
+        rows = _fields(piece.raw, values, self.object_field)
+        if self.weight_column is None:
+            return rows, None
+        weights = _fields(piece.raw, values, self.weight_column)
+        return rows, np.array([_weight(*pair) for pair in zip(piece.raw, weights, strict=True)])
+
+    def decode(self, piece: Piece) -> Decoded:
+        """Instances that are there."""
+        rows, weights = self.matrix(piece)
+        missing = np.array([item is None for item in rows])
+        if weights is not None:
+            missing |= np.isnan(weights)
+        if not missing.any():
+            return Decoded(rows, weights)
+        if not self.drop_null:
+            raise MissingValuesError(piece.where)
+        kept = np.flatnonzero(~missing)
+        return Decoded([rows[i] for i in kept.tolist()], None if weights is None else weights[kept], kept)
+
+    def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
+        """Lists of the values of each id field."""
+        if not self.id_columns:
+            return super().ids(n_rows)
+        return (self._ids(piece) for piece in self.pieces(n_rows))
+
+    def _ids(self, piece: Piece) -> dict[str, Any]:
+        values = [_parsed(line) for line in piece.raw]
+        return {name: _fields(piece.raw, values, name) for name in self.id_columns}
+
+    def column_names(self) -> Sequence[str]:
+        """The one column that objects are."""
+        return [self.object_field or "the objects"]
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value; write null or a number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _parsed(line: Line) -> Any:
+    try:
+        return _DECODER.decode(line.text.decode())
+    except json.JSONDecodeError as error:
+        reason = f"{error.msg} at character {error.pos + 1}"
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+    cut = "" if line.text.endswith(b"\n") else " The file ends in this line; it may be cut off."
+    raise SourceError(f"{line.where}: {reason}. A line must be one whole JSON value.{cut}")
+
+
+def _fields(lines: Lines, values: list[Any], name: str | None) -> list[Any]:
+    return [_field(line, value, name) for line, value in zip(lines, values, strict=True)]
+
+
+def _field(line: Line, value: Any, name: str | None) -> Any:
+    """A field of a value, or all of it; a line that is null has nothing in any field."""
+    if name is None or value is None:
+        return value
+    if not isinstance(value, dict):
+        raise SourceError(
+            f"{line.where}: field {name!r} is asked for, but the value has no fields: it is a {type(value).__name__}."
+        )
+    if name not in value:
+        there = ", ".join(map(repr, list(value)[:SHOWN])) + (", ..." if len(value) > SHOWN else "")
+        raise SourceError(f"{line.where}: no field {name!r}; the fields there are {there or 'none'}.")
+    return value[name]
+
+
+def _weight(line: Line, value: Any) -> float:
+    if value is None:
+        return float("nan")
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max:
+        return float(value)
+    raise SourceError(f"{line.where}: the weight {value!r} must be a finite number >= 0.")

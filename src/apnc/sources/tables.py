@@ -1,0 +1,222 @@
+"""Rows with named columns: Parquet, Arrow, CSV and TSV files and folders of them, and pyarrow's own tables."""
+
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from apnc.sources.family import Array, Piece, Source, SourceError
+from apnc.sources.table_columns import Request, as_matrix, check_part, layout_of, lists_as_matrix, numbers
+from apnc.sources.table_files import DataFile, find_files, one_format
+from apnc.sources.table_readers import ArrowPart, ParquetPart, Part, Place, TablePart, TextPart
+
+Parts = list[Callable[[], Part]]
+READERS: dict[str, Callable[[DataFile], Part]] = {
+    "parquet": ParquetPart,
+    "arrow": ArrowPart,
+    "csv": TextPart,
+    "tsv": partial(TextPart, delimiter="\t"),
+}
+#: Bytes that are read at a time at least, however small the pieces.
+READ_BYTES = 1 << 25
+
+
+def open_table(
+    data: Any,
+    format: str,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    id_columns: Sequence[str] = (),
+    weight_column: str | None = None,
+    drop_null: bool = False,
+    filesystem: Any = None,
+) -> "TableSource":
+    """Rows of a table as a source.
+
+    Parameters
+    ----------
+    data : path or URI of a file or folder, a list of them, a seekable binary file, or a pyarrow Table,
+        RecordBatch or Dataset of files. Values that only the names of folders hold (``year=2020/``) are not read.
+    format : "parquet", "arrow", "csv" or "tsv"; pyarrow's objects know theirs.
+    columns : features, in this order; default: all columns of numbers except the index of a pandas frame. One
+        column of lists is expanded.
+    exclude, id_columns, weight_column : columns that are not features.
+    drop_null : skip rows with missing values.
+    filesystem : a pyarrow file system for the paths.
+
+    """
+    if columns is not None and exclude:
+        raise SourceError(
+            "columns= says which columns are features, so exclude= has nothing to do. Pass one of them."
+        )
+    request = Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
+    return TableSource(*_parts(data, format, filesystem), request, drop_null)
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    return (given,) if isinstance(given, str) else None if given is None else tuple(given)
+
+
+def _parts(data: Any, format: str, filesystem: Any) -> tuple[str, Parts]:
+    """Name of a table and what opens its parts."""
+    if isinstance(data, pa.RecordBatchReader):
+        raise SourceError(
+            "A RecordBatchReader can be read only once, but several passes are needed. Pass a Table, or the file."
+        )
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        name = f"pyarrow.{type(data).__name__}"
+        table = data if isinstance(data, pa.Table) else pa.Table.from_batches([data])
+        return name, [partial(TablePart, table, name)]
+    if isinstance(data, ds.Dataset):
+        return _of_dataset(data)
+    if isinstance(data, io.TextIOBase):
+        raise SourceError('The file is open as text. Open it with open(path, "rb").')
+    if hasattr(data, "read") and hasattr(data, "seek"):
+        named = getattr(data, "name", None)
+        name = named if named and isinstance(named, str) else type(data).__name__
+        return name, [partial(READERS[format], DataFile(name, handle=data))]
+    if not isinstance(data, str | os.PathLike | list | tuple):
+        raise SourceError(
+            f"A {type(data).__name__} is no table. Pass a path, a pyarrow Table, or a binary file."
+        )
+    files = find_files(data, filesystem)
+    one_format(files, format)
+    name = f"{len(data)} files" if isinstance(data, list | tuple) else os.fspath(data)
+    return name, [partial(READERS[format], file) for file in files]
+
+
+def _of_dataset(data: Any) -> tuple[str, Parts]:
+    """Files of a pyarrow Dataset."""
+    if not isinstance(data, ds.FileSystemDataset):
+        raise SourceError(f"A {type(data).__name__} does not consist of files. Pass its Table or its files.")
+    if getattr(data, "_scan_options", None):
+        raise SourceError(
+            "A filtered Dataset cannot be read. Pass it unfiltered, or write what it selects to a file."
+        )
+    reader = _reader_of(data.format)
+    if reader is None or not data.files:
+        raise SourceError(
+            f"A Dataset of {len(data.files)} {data.format.default_extname} files cannot be read."
+        )
+    return "pyarrow.Dataset", [partial(reader, DataFile(path, data.filesystem)) for path in data.files]
+
+
+def _reader_of(format: Any) -> Callable[[DataFile], Part] | None:
+    """What reads files of a format of pyarrow's datasets."""
+    if isinstance(format, ds.CsvFileFormat):
+        return partial(TextPart, delimiter=format.parse_options.delimiter)
+    known = {ds.ParquetFileFormat: READERS["parquet"], ds.IpcFileFormat: READERS["arrow"]}
+    return next((reader for kind, reader in known.items() if isinstance(format, kind)), None)
+
+
+class TableSource(Source):
+    """A table whose parts (files, or one object) are opened one after the other.
+
+    Attributes
+    ----------
+    weight_column : column of weights, None: one each.
+
+    """
+
+    def __init__(self, name: str, parts: Parts, request: Request, drop_null: bool) -> None:
+        self.name, self._parts, self._request, self.drop_null = name, parts, request, drop_null
+        with self._first() as part:
+            self._layout = layout_of(part, request)
+            # the allocator is slow to give memory back
+            self.overhead = 3 * part.buffers(self._layout.types) // 2 + READ_BYTES
+        self.columns = self._layout.names
+        self.n_columns = self.held = len(self.columns)
+        self.dtype: np.dtype[Any] = self._layout.dtype
+        self.row_bytes = self._layout.row_bytes
+        self.id_columns, self.weight_column = request.ids, request.weight
+
+    def _first(self) -> Part:
+        """The first part that has rows; if none has, the first that has columns."""
+        for opened in self._parts:
+            part = opened()
+            if not part.empty:
+                return part
+            part.close()
+        for opened in self._parts:
+            part = opened()
+            if part.schema.names:
+                return part
+            part.close()
+        raise SourceError(f"{self.name} is empty.")
+
+    def pieces(self, n_rows: int) -> Iterator[Piece]:
+        """All rows in order; every piece but the last has ``n_rows``, however the parts are cut."""
+        if self._layout.problem:
+            raise SourceError(self._layout.problem)
+        start = 0
+        for batches, where in self._packed(n_rows, verbatim=False):
+            size = sum(batch.num_rows for batch in batches)
+            yield Piece(batches, start, size, where)
+            start += size
+
+    def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
+        """Values of the id columns by name, as chunked arrays; of text files as they are written."""
+        if not self.id_columns:
+            raise SourceError(f"{self.name} has no id columns.")
+        for batches, _ in self._packed(n_rows, verbatim=True):
+            table = pa.Table.from_batches(batches)
+            yield {name: table.column(name) for name in self.id_columns}
+
+    def _packed(self, n_rows: int, verbatim: bool) -> Iterator[tuple[list[Any], str]]:
+        """Batches, cut and put together to ``n_rows`` rows, and where the first row is."""
+        held: list[Any] = []
+        missing, where = n_rows, ""
+        for batch, place in self._batches(n_rows, verbatim):
+            taken = 0
+            while taken < batch.num_rows:
+                where = where if held else place.of_row(taken)
+                held.append(batch.slice(taken, missing))
+                taken, missing = taken + held[-1].num_rows, missing - held[-1].num_rows
+                if not missing:
+                    yield held, where
+                    held, missing = [], n_rows
+        if held:
+            yield held, where
+
+    def _batches(self, n_rows: int, verbatim: bool) -> Iterator[tuple[Any, Place]]:
+        """Columns of all parts as they are stored: those of the ids (``verbatim``), or features and weights."""
+        types = self._layout.id_types if verbatim else self._layout.types
+        for opened in self._parts:
+            with opened() as part:
+                if part.empty:
+                    continue
+                check_part(part, self._layout, verbatim)
+                for batch, place in part.batches(types, max(n_rows, READ_BYTES // self.row_bytes)):
+                    yield batch.select(list(types)), place
+
+    def matrix(self, piece: Piece) -> tuple[Array, Array | None]:
+        """Array of shape (n, d), NaN where a value is null, and weights."""
+        batches = piece.raw
+        if len(batches) > 1:
+            batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        batch, weight = batches[0], self._request.weight
+        weights = None if weight is None else numbers(batch.column(weight)).astype(np.float64)
+        if not self._layout.width:
+            return as_matrix(batch.select(list(self._layout.features)), self.dtype), weights
+        return self._from_lists(piece, batch.column(0)), weights
+
+    def _from_lists(self, piece: Piece, lists: Any) -> Array:
+        rows = lists_as_matrix(lists, self._layout.width, self.dtype)
+        if isinstance(rows, int):
+            raise SourceError(
+                f"{piece.where}: the list of {self._layout.features[0]} in row {piece.start + rows} has "
+                f"{len(lists[rows])} values, but the first has {self._layout.width}."
+            )
+        return rows
+
+    def select(self, columns: Sequence[str]) -> Self:
+        """The same rows with these features; weights are kept if there are any."""
+        weight = self.weight_column if self.weight_column in self._layout.types else None
+        request = replace(self._request, columns=tuple(columns), exclude=(), weight=weight)
+        return type(self)(self.name, self._parts, request, self.drop_null)

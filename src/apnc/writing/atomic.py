@@ -1,0 +1,70 @@
+"""Files that appear whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+Target = str | os.PathLike[str]
+
+
+@contextmanager
+def atomic(path: Target) -> Iterator[Path]:
+    """A hidden file in the same folder, which takes its final name once all is written and on the disk.
+
+    After a failure, or an interrupt, it is gone and whatever had the final name before is untouched.
+    """
+    target = _settle(path)
+    temporary = _create_beside(target)
+    try:
+        yield temporary
+        with open(temporary, "r+b") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _flush_folder(target.parent)
+
+
+def _settle(path: Target) -> Path:
+    """Where the bytes go; links are followed, so that they stay links."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{path} exists and is not a regular file; choose another name.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{path} cannot be written: there is no folder {target.parent}. Create it first."
+        )
+    return target
+
+
+def _create_beside(target: Path) -> Path:
+    """A new empty file with a hidden name of the same ending; its permissions are those of any new file."""
+    temporary = target.with_name(f".{secrets.token_hex(6)}.{target.name[-40:]}")
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except OSError as error:
+        raise type(error)(
+            f"{target} cannot be written: {error.strerror} in the folder {target.parent}. Choose another folder, or "
+            "make this one writable."
+        ) from error
+    return temporary
+
+
+def _flush_folder(folder: Path) -> None:
+    # The file has its name by now. Some systems and network disks cannot flush a folder, which is no failure.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def check_writable(path: Target) -> None:
+    """Make a file in the folder of ``path`` and remove it again; what is wrong is known before long work."""
+    _create_beside(_settle(path)).unlink()

@@ -1,0 +1,582 @@
+"""Lines, bars and callbacks of long work, on a clock that tests turn."""
+
+import importlib.util
+import io
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.pipeline import Pipeline
+
+from apnc.progress import (
+    SILENT,
+    CallbackProgress,
+    CallbackSupport,
+    Progress,
+    callback_progress,
+    display,
+    make_progress,
+    with_callbacks,
+)
+from apnc.progress.stage import Stage, duration, iteration_line
+
+HAS_CALLBACKS = importlib.util.find_spec("sklearn.callback") is not None
+needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def stream():
+    return io.StringIO()
+
+
+@pytest.fixture
+def lines(stream, clock):
+    return display.Lines(stream, stream, clock)
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0.001 s"),
+        (0.0213, "0.021 s"),
+        (0.25, "0.25 s"),
+        (4.24, "4.2 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (80, "1 min 20 s"),
+        (3599.4, "59 min 59 s"),
+        (3599.6, "1 h 0 min"),
+        (7500, "2 h 5 min"),
+        (86399, "1 d 0 h"),
+        (3 * 86400 + 4 * 3600, "3 d 4 h"),
+    ],
+)
+def test_duration(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_iteration_line():
+    assert iteration_line(3, 0.01234, 123.4) == "iteration 3: shift 0.0123, inertia 123.4"
+
+
+def test_rows_of_a_known_total():
+    stage = Stage("embedding", 100.0, total_rows=10_000_000, n_rows=2_500_000)
+    assert stage.share() == 0.25
+    assert stage.text(105.0) == "2,500,000 of 10,000,000 rows, 500,000 rows/s, 15 s left"
+    stage.n_rows = 10_000_000
+    assert stage.finished(120.0) == "10,000,000 rows in 20 s, 500,000 rows/s"
+
+
+def test_rows_of_an_unknown_total():
+    stage = Stage("sampling", 0.0, n_rows=3000)
+    assert stage.share() is None
+    assert stage.text(1.5) == "3,000 rows, 2,000 rows/s"
+    assert stage.finished(1.5) == "3,000 rows in 1.5 s, 2,000 rows/s"
+
+
+def test_passes_over_the_rows():
+    stage = Stage("sampling", 0.0, total_rows=1000, passes=2, n_rows=500)
+    assert stage.text(1.0) == "pass 1 of 2, 500 of 1,000 rows, 500 rows/s, 3 s left"
+    stage.n_rows = 1500
+    assert stage.text(3.0) == "pass 2 of 2, 500 of 1,000 rows, 500 rows/s, 1 s left"
+    stage.n_rows = 2000
+    assert stage.text(4.0) == "pass 2 of 2, 1,000 of 1,000 rows, 500 rows/s, 0.001 s left"
+    assert stage.finished(4.0) == "2 passes over 1,000 rows in 4 s, 500 rows/s"
+
+
+def test_iterations_bound_the_time_left():
+    stage = Stage("clustering", 0.0, total_rows=1000, max_iter=41, n_rows=500)
+    text = (
+        "iteration 1 of at most 41, 500 of 1,000 rows, 500 rows/s, 2 s an iteration, at most 1 min 21 s left"
+    )
+    assert stage.text(1.0) == text
+    stage.n_iter, stage.n_rows, stage.before, stage.shift, stage.inertia = 1, 1000, 1000, 0.01234, 123.4
+    assert stage.text(2.0) == (
+        "iteration 2 of at most 41, 0 of 1,000 rows, 500 rows/s, 2 s an iteration, at most 1 min 20 s left, "
+        "shift 0.0123, inertia 123.4"
+    )
+    assert stage.finished(2.0) == (
+        "1 iteration in 2 s, 500 rows/s, 2 s an iteration, shift 0.0123, inertia 123.4"
+    )
+
+
+def test_iterations_without_rows():
+    stage = Stage("clustering", 0.0, max_iter=10)
+    assert stage.text(5.0) == "iteration 1 of at most 10, 0 rows"
+    stage.n_iter = 4
+    assert stage.text(8.0).startswith(
+        "iteration 5 of at most 10, 0 rows, 2 s an iteration, at most 12 s left"
+    )
+
+
+def test_an_iteration_of_more_than_one_pass():
+    """Empty clusters cost a pass more, which must not promise more than there is."""
+    stage = Stage("clustering", 0.0, total_rows=10, max_iter=2, n_iter=1, before=10, n_rows=35)
+    assert stage.share() == 1.0
+    assert "iteration 2 of at most 2, 10 of 10 rows" in stage.text(1.0)
+
+
+def test_stages_without_rows_and_empty_data():
+    assert Stage("seeding", 0.0).finished(3.1) == "done in 3.1 s"
+    empty = Stage("labels", 0.0, total_rows=0)
+    assert empty.text(0.0) == "0 of 0 rows"
+    assert empty.finished(1.0) == "done in 1 s"
+
+
+def test_no_time_has_passed():
+    stage = Stage("labels", 5.0, total_rows=10, n_rows=5)
+    assert stage.text(5.0) == "5 of 10 rows, 0.001 s left"
+
+
+# Lines
+
+
+def test_lines_come_now_and_then_and_at_the_end(lines, stream, clock):
+    lines.stage("embedding", 1000)
+    for _ in range(10):
+        clock.now += 1.0
+        lines.rows(100)
+    lines.close()
+    assert stream.getvalue().splitlines() == [
+        "embedding: 500 of 1,000 rows, 100 rows/s, 5 s left",
+        "embedding: 1,000 of 1,000 rows, 100 rows/s, 0.001 s left",
+        "embedding: 1,000 rows in 10 s, 100 rows/s",
+    ]
+
+
+def test_a_stage_ends_where_the_next_begins(lines, stream, clock):
+    with lines:
+        lines.stage("sampling", passes=2)
+        clock.now += 1.0
+        lines.rows(600)
+        lines.total(600)
+        clock.now += 1.0
+        lines.rows(600)
+        lines.stage("labels", 600)
+        clock.now += 2.0
+        lines.rows(600)
+    assert stream.getvalue().splitlines() == [
+        "sampling: 2 passes over 600 rows in 2 s, 600 rows/s",
+        "labels: 600 rows in 2 s, 300 rows/s",
+    ]
+
+
+def test_short_stages_make_no_flood(lines, stream, clock):
+    for _ in range(100):
+        lines.stage("labels", 1000)
+        for _ in range(1000):
+            clock.now += 0.0001
+            lines.rows(1)
+    lines.close()
+    assert len(stream.getvalue().splitlines()) <= 102
+
+
+def test_iterations_have_lines(lines, stream, clock):
+    with lines:
+        lines.stage("clustering", 1000, max_iter=300)
+        for n_iter in (1, 2):
+            clock.now += 0.5
+            lines.rows(1000)
+            assert lines.iteration(n_iter, 300, 0.5 / n_iter, 100.0) is False
+    assert stream.getvalue().splitlines() == [
+        "iteration 1: shift 0.5, inertia 100",
+        "iteration 2: shift 0.25, inertia 100",
+        "clustering: 2 iterations in 1 s, 2,000 rows/s, 0.5 s an iteration, shift 0.25, inertia 100",
+    ]
+
+
+def test_a_failure_is_not_called_done(lines, stream, clock):
+    def fail():
+        with lines:
+            lines.stage("embedding", 1000)
+            clock.now += 2.0
+            lines.rows(300)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert stream.getvalue().splitlines() == ["embedding: stopped after 2 s, 300 of 1,000 rows"]
+
+
+def test_rows_outside_a_stage_are_not_shown(lines, stream, clock):
+    clock.now += 60
+    lines.rows(10)
+    lines.total(10)
+    lines.close()
+    assert stream.getvalue() == ""
+
+
+def test_closing_twice_is_closing_once(lines, stream):
+    with lines:
+        lines.stage("labels")
+        lines.close()
+    assert len(stream.getvalue().splitlines()) == 1
+
+
+# Which one
+
+
+def run_a_little(progress: Progress, clock: Clock) -> None:
+    with progress:
+        progress.stage("sampling")
+        clock.now += 6.0
+        progress.rows(100)
+        progress.stage("clustering", 100, max_iter=5)
+        clock.now += 6.0
+        progress.rows(100)
+        progress.iteration(1, 5, 0.5, 3.0)
+
+
+def test_silent(capfd, clock):
+    assert make_progress(0) is SILENT
+    run_a_little(SILENT, clock)
+    assert SILENT.iteration(1, 5, 0.5, 3.0) is False
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("verbose", [1, 2, True])
+def test_plain_output(capfd, clock, verbose):
+    """Iterations on stdout, as always; what is new on stderr; nothing but lines of text."""
+    run_a_little(make_progress(verbose, clock=clock), clock)
+    out, err = capfd.readouterr()
+    assert out == "iteration 1: shift 0.5, inertia 3\n"
+    assert [line.split(":")[0] for line in err.splitlines()] == ["sampling"] * 2 + ["clustering"] * 2
+    assert not re.search(r"[\r\x1b]", out + err)
+
+
+def test_a_stream_takes_everything(capfd, clock, stream):
+    run_a_little(make_progress(1, stream, clock), clock)
+    assert capfd.readouterr() == ("", "")
+    assert "iteration 1: shift" in stream.getvalue()
+
+
+def test_a_terminal_without_rich_has_lines(monkeypatch, clock):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert isinstance(make_progress(1, Terminal(), clock), display.Lines)
+
+
+@pytest.mark.parametrize(
+    ("tty", "term", "notebook", "installed", "bars"),
+    [
+        (True, "xterm", False, ("rich",), True),
+        (True, "dumb", False, ("rich",), False),
+        (True, "xterm", False, (), False),
+        (False, "xterm", False, ("rich", "ipywidgets"), False),
+        (False, "xterm", True, ("rich", "ipywidgets"), True),
+        (False, "xterm", True, ("rich",), False),
+        (False, "xterm", True, ("ipywidgets",), False),
+    ],
+)
+def test_when_there_are_bars(monkeypatch, tty, term, notebook, installed, bars):
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(display, "in_notebook", lambda: notebook)
+    monkeypatch.setattr(
+        display.importlib.util, "find_spec", lambda name: object() if name in installed else None
+    )
+    assert display._takes_bars(Terminal() if tty else io.StringIO()) is bars
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "expected"),
+    [
+        ("ZMQInteractiveShell", "ipykernel.zmqshell", True),
+        ("Shell", "google.colab._shell", True),
+        ("TerminalInteractiveShell", "IPython.terminal.interactiveshell", False),
+    ],
+)
+def test_notebooks_are_told_from_terminals(monkeypatch, name, module, expected):
+    shell = type(name, (), {"__module__": module})()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    assert display.in_notebook() is expected
+
+
+def test_no_notebook_without_ipython(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert not display.in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+    assert not display.in_notebook()
+
+
+# Bars
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    return Terminal()
+
+
+def plain(terminal: Terminal) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+def test_bars_on_a_terminal(terminal, clock, verbose):
+    progress = make_progress(verbose, terminal, clock)
+    assert isinstance(progress, display.Bars)
+    run_a_little(progress, clock)
+    text = plain(terminal)
+    assert re.search(r"sampling .* 100 rows in 6 s", text)
+    assert re.search(
+        r"clustering .* 1 iteration in 6 s, 17 rows/s, 6 s an iteration, shift 0.5, inertia 3", text
+    )
+    assert ("iteration 1: shift 0.5, inertia 3" in text) == (verbose == 2)
+
+
+def test_bars_wrap_on_a_narrow_terminal(terminal, clock, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    run_a_little(make_progress(1, terminal, clock), clock)
+    last = plain(terminal)[-600:]
+    assert "inertia 3" in " ".join(last.split())
+    assert "…" not in last
+
+
+def test_bars_stop_after_a_failure(terminal, clock):
+    progress = make_progress(1, terminal, clock)
+
+    def fail():
+        with progress:
+            progress.stage("embedding", 1000)
+            progress.rows(300)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert "stopped after 0.001 s, 300 of 1,000 rows" in plain(terminal)
+    assert not progress._bars.live.is_started
+
+
+# Callbacks of scikit-learn
+
+
+class Recorder:
+    """Keeps what it is told; asks to stop after ``stop_after`` iterations."""
+
+    def __init__(self, stop_after=None):
+        self.told, self.fitted, self.stop_after = [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.told.append("setup")
+
+    def teardown(self, estimator, context):
+        self.told.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.told.append(f"begin {context.task_name} {context.task_id} of {context.max_subtasks}")
+
+    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        self.told.append(f"end {context.task_name} {context.task_id}")
+        self.fitted.append((X, y, metadata, getattr(fitted_estimator, "centre_", None)))
+        return context.task_name == "iteration" and context.task_id + 1 == self.stop_after
+
+
+class Clusterer(CallbackSupport, ClusterMixin, BaseEstimator):
+    """Goes through the stages of a fit; converges after ``n_iter`` iterations."""
+
+    def __init__(self, n_iter=2, max_iter=4, extra_pass=False, fails=False):
+        self.n_iter = n_iter
+        self.max_iter = max_iter
+        self.extra_pass = extra_pass
+        self.fails = fails
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        passed = {"X": X, "y": y, "metadata": metadata}
+        self.shown_ = Heard()
+        with callback_progress(
+            self.shown_, self, passed, self.max_iter, lambda c: {"centre_": c}
+        ) as progress:
+            progress.stage("embedding", 3)
+            progress.rows(3)
+            self._iterate(progress)
+            progress.stage("labels", 3)
+            progress.rows(3)
+            self.centre_ = "final"
+        return self
+
+    def _iterate(self, progress):
+        progress.stage("clustering", 3, max_iter=self.max_iter)
+        for n_iter in range(1, self.n_iter + 1):
+            progress.rows(3)
+            if self.fails:
+                raise RuntimeError("the disk is gone")
+            if progress.iteration(n_iter, self.max_iter, 0.5, 1.0, f"centre {n_iter}"):
+                return
+        if self.extra_pass:
+            progress.rows(3)
+
+
+class Heard(Progress):
+    def __init__(self):
+        self.calls = []
+
+    def stage(self, name, total_rows=None, passes=1, max_iter=None):
+        self.calls.append(name)
+
+    def rows(self, n):
+        self.calls.append(n)
+
+    def iteration(self, n_iter, max_iter, shift, inertia, centroids=None):
+        self.calls.append(centroids)
+        return False
+
+    def close(self):
+        self.calls.append("close")
+
+    def stop(self):
+        self.calls.append("stop")
+
+
+def test_an_estimator_without_callbacks_is_left_alone():
+    estimator = Clusterer().fit([1, 2, 3])
+    assert callback_progress(SILENT, estimator, {}, 4, dict) is SILENT
+    assert estimator.shown_.calls == [
+        "embedding", 3, "clustering", 3, "centre 1", 3, "centre 2", "labels", 3, "close"
+    ]  # fmt: skip
+
+
+@needs_callbacks
+def test_callbacks_hear_of_each_iteration():
+    recorder = Recorder()
+    estimator = Clusterer().set_callbacks(recorder).fit([1, 2, 3], y="y", sample_weight=[1, 1, 2])
+    assert recorder.told == [
+        "setup",
+        "begin fit 0 of 4",
+        "begin iteration 0 of 0",
+        "end iteration 0",
+        "begin iteration 1 of 0",
+        "end iteration 1",
+        "end fit 0",
+        "teardown",
+    ]
+    given = ([1, 2, 3], "y", {"sample_weight": [1, 1, 2]})
+    assert recorder.fitted == [(*given, "centre 1"), (*given, "centre 2"), (*given, "final")]
+    assert estimator.shown_.calls[-3:] == ["labels", 3, "close"]
+    assert not hasattr(estimator, "_callback_fit_ctx")
+
+
+@needs_callbacks
+def test_a_callback_may_stop_the_iterations():
+    recorder = Recorder(stop_after=1)
+    estimator = Clusterer(n_iter=3).set_callbacks(recorder).fit([1])
+    assert "end iteration 0" in recorder.told
+    assert "begin iteration 1 of 0" not in recorder.told
+    assert "centre 2" not in estimator.shown_.calls
+
+
+@needs_callbacks
+@pytest.mark.parametrize("n_iter", [2, 4])
+def test_a_pass_after_the_last_iteration(n_iter):
+    """It is no iteration beyond the most there may be, and what began ends."""
+    recorder = Recorder()
+    Clusterer(n_iter=n_iter, extra_pass=True).set_callbacks(recorder).fit([1])
+    begun = sum(told.startswith("begin iteration") for told in recorder.told)
+    assert begun == sum(told.startswith("end iteration") for told in recorder.told) <= 4
+
+
+@needs_callbacks
+def test_callbacks_are_torn_down_after_a_failure():
+    recorder = Recorder()
+    estimator = Clusterer(fails=True).set_callbacks(recorder)
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        estimator.fit([1])
+    assert recorder.told[-1] == "teardown"
+    assert "end fit 0" not in recorder.told
+    assert estimator.shown_.calls[-1] == "stop"
+
+
+@needs_callbacks
+def test_callbacks_of_clones_and_none():
+    recorder = Recorder()
+    estimator = Clusterer().set_callbacks(recorder)
+    clone(estimator).fit([1])
+    assert recorder.told[0] == "setup"
+    recorder.told.clear()
+    estimator.set_callbacks().fit([1])
+    assert recorder.told == []
+
+
+@needs_callbacks
+def test_a_pipeline_hands_its_callbacks_on():
+    class Handed(Recorder):
+        max_propagation_depth = None
+
+    recorder = Handed()
+    Pipeline([("cluster", Clusterer())]).set_callbacks(recorder).fit([1, 2, 3])
+    assert recorder.told.count("setup") == recorder.told.count("teardown") == 1
+    assert [told for told in recorder.told if "iteration" in told] == [
+        "begin iteration 0 of 0", "end iteration 0", "begin iteration 1 of 0", "end iteration 1"
+    ]  # fmt: skip
+
+
+@needs_callbacks
+def test_progress_bar_of_scikit_learn(capfd):
+    pytest.importorskip("rich")
+    from sklearn.callback import ProgressBar
+
+    Clusterer().set_callbacks(ProgressBar()).fit([1, 2, 3])
+    assert "Clusterer - fit" in capfd.readouterr().out
+
+
+@needs_callbacks
+def test_not_a_callback():
+    with pytest.raises(TypeError, match="FitCallback"):
+        Clusterer().set_callbacks("bar")
+
+
+def test_older_versions_of_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
+    with pytest.raises(ImportError, match=r"scikit-learn 1\.9"):
+        Clusterer().set_callbacks(Recorder())
+    assert Clusterer().fit([1]).centre_ == "final"
+
+
+def test_the_callback_module_is_loaded_on_demand():
+    code = "import apnc.progress, sys; print('sklearn.callback' in sys.modules, 'rich' in sys.modules)"
+    before = "import apnc.validation, sys; print('sklearn.callback' in sys.modules, 'rich' in sys.modules)"
+    found = [
+        subprocess.run([sys.executable, "-c", c], capture_output=True, text=True, check=True)
+        for c in (code, before)
+    ]
+    assert found[0].stdout == found[1].stdout
+
+
+@needs_callbacks
+def test_a_fit_without_iterations():
+    recorder = Recorder()
+    estimator = Clusterer().set_callbacks(recorder)
+    with CallbackProgress(SILENT, estimator, {"X": [1]}, 0, dict) as progress:
+        progress.stage("sampling", 1, passes=2)
+        progress.rows(1)
+    assert recorder.told == ["setup", "begin fit 0 of 0", "end fit 0"]
