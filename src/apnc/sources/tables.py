@@ -129,7 +129,8 @@ class TableSource(Source):
         with self._first() as part:
             self._layout = layout_of(part, request)
             # the allocator is slow to give memory back
-            self.overhead = 3 * part.buffers(self._layout.types) // 2 + READ_BYTES
+            buffers = 3 * part.buffers(self._layout.types) // 2
+            self.overhead = buffers + READ_BYTES if buffers else 0
         self.columns = self._layout.names
         self.n_columns = self.held = len(self.columns)
         self.dtype: np.dtype[Any] = self._layout.dtype
