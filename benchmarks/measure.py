@@ -1,6 +1,8 @@
 """One measurement: a fresh process runs one contestant of one case and prints a JSON line.
 
 python -m benchmarks.measure CASE CONTESTANT SIZE SEED
+
+With ALL as the contestant, all of a case run one after the other: to see that they run, not how fast.
 """
 
 import json
@@ -10,6 +12,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+
+ALL = "ALL"
 
 
 class PeakMemory:
@@ -57,7 +61,14 @@ def measure(case_name: str, contestant: str, size: str, seed: str = "0") -> dict
 
 
 def main() -> None:
-    print(json.dumps(measure(*sys.argv[1:5])))
+    case, contestant, *rest = sys.argv[1:5]
+    if contestant != ALL:
+        print(json.dumps(measure(case, contestant, *rest)))
+        return
+    from benchmarks.cases import CASES
+
+    for name in CASES[case].contestants:
+        print(json.dumps({"contestant": name, **measure(case, name, *rest)}))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from apnc.engines.local import n_threads
 from benchmarks import streaming
 from benchmarks.cases import CASES
+from benchmarks.measure import ALL
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "speed.jsonl"
@@ -42,28 +44,42 @@ def installed(package: str) -> str | None:
         return None
 
 
-def one(case: str, contestant: str, size: str, seed: int = 0) -> dict[str, Any]:
-    """One measurement in its own process; a failure is a row too."""
+def one(case: str, contestant: str, size: str, seed: int = 0) -> list[dict[str, Any]]:
+    """Measurements of one process; a failure is a row too."""
     command = [sys.executable, "-m", "benchmarks.measure", case, contestant, size, str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+        rows.append({"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]})
+    return [{"case": case, "contestant": contestant, "size": size, "repetition": seed, **row} for row in rows]
 
 
-def rows_of(case: str, size: str, repetitions: int) -> list[dict[str, Any]]:
-    rows = []
-    for repetition in range(repetitions):
-        for contestant in CASES[case].contestants:
-            found = one(case, contestant, size, seed=repetition)
-            rows.append(
-                {"case": case, "contestant": contestant, "size": size, "repetition": repetition, **found}
-            )
-            shown = found.get("failed") or " ".join(
-                f"{key}={value:.4g}" for key, value in found.items() if isinstance(value, float | int)
-            )
-            print(f"{case} | {contestant} | {shown}", flush=True)
-    return rows
+def told(row: dict[str, Any]) -> dict[str, Any]:
+    shown = row.get("failed") or " ".join(
+        f"{key}={value:.4g}" for key, value in row.items() if isinstance(value, float | int)
+    )
+    print(f"{row['case']} | {row['contestant']} | {shown}", flush=True)
+    return row
+
+
+def smoke(cases: list[str]) -> list[dict[str, Any]]:
+    """Every contestant once, small; a process a case, as many at a time as there are cores."""
+    with ThreadPoolExecutor(n_threads(None)) as pool:
+        found = pool.map(lambda case: one(case, ALL, "smoke"), cases)
+    return [told(row) for rows in found for row in rows]
+
+
+def rows_of(case: str, repetitions: int) -> list[dict[str, Any]]:
+    return [
+        told(row)
+        for repetition in range(repetitions)
+        for contestant in CASES[case].contestants
+        for row in one(case, contestant, "full", seed=repetition)
+    ]
+
+
+def repetitions(case: str, options: argparse.Namespace) -> int:
+    return options.repetitions or CASES[case].repetitions
 
 
 def main() -> int:
@@ -75,7 +91,6 @@ def main() -> int:
         "--out", type=Path, default=RESULTS, help="file of rows; rows of other cases are kept"
     )
     options = parser.parse_args()
-    size = "smoke" if options.smoke else "full"
     chosen = options.only.split(",")
     kept = []
     if options.out.exists():
@@ -84,8 +99,10 @@ def main() -> int:
         ]
     context = {"when": time.strftime("%Y-%m-%d"), **machine()}
     failures = 0
-    for case in chosen:
-        rows = rows_of(case, size, options.repetitions or (1 if options.smoke else CASES[case].repetitions))
+    parts = (
+        [smoke(chosen)] if options.smoke else (rows_of(case, repetitions(case, options)) for case in chosen)
+    )
+    for rows in parts:
         failures += sum("failed" in row for row in rows)
         kept += [row | context for row in rows]
         options.out.parent.mkdir(parents=True, exist_ok=True)

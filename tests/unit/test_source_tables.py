@@ -840,8 +840,8 @@ def test_memory_is_declared(table, tmp_path):
 
 
 def test_a_large_row_group_is_never_in_memory_at_once(tmp_path):
-    table = pa.table({name: np.random.default_rng(0).normal(size=1_000_000) for name in "abcd"})
-    path = write(table, tmp_path / "x.parquet", "parquet", row_group_size=1_000_000)
+    table = pa.table({name: np.random.default_rng(0).normal(size=2_000_000) for name in "abcd"})
+    path = write(table, tmp_path / "x.parquet", "parquet", row_group_size=2_000_000)
     size = table.nbytes
     del table
     source, pool = open_table(path, "parquet"), pa.default_memory_pool()

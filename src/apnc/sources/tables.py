@@ -24,7 +24,7 @@ READERS: dict[str, Callable[[DataFile], Part]] = {
     "tsv": partial(TextPart, delimiter="\t"),
 }
 #: Bytes that are read at a time at least, however small the pieces.
-READ_BYTES = 1 << 25
+READ_BYTES = 1 << 24
 
 
 def open_table(
