@@ -469,19 +469,19 @@ CASES = {
         {"1 thread": fit_apnc(n_jobs=1), "2 threads": fit_apnc(n_jobs=2)},
     ),
     "stream_1m": Case(
-        "Parquet, 1,000,000 x 50 float64, k=10 l=200 m=50, memory_limit=1GB, Y in a temporary file",
+        "Parquet, 1 M x 50 float64, l=200 m=50 k=10, limit 1 GB, Y in a file",
         sizes({"n": 20_000}, n=1_000_000, **STREAM),
         streaming.prepare,
         {"apnc, from the file": streaming.fit_spilled, "apnc, rows in memory": streaming.fit_in_memory},
     ),
     "stream_10m": Case(
-        "Parquet, 10,000,000 x 50 float64, the same",
+        "Parquet, 10 M x 50 float64, the same",
         sizes({"n": 40_000}, n=10_000_000, **STREAM),
         streaming.prepare,
         {"apnc, from the file": streaming.fit_spilled},
     ),
     "overlap": Case(
-        "One pass of Algorithm 1 over that file (1,000,000 rows): reading and computing overlap",
+        "One pass of Algorithm 1 over the file of 1 M rows",
         sizes({"n": 20_000}, n=1_000_000, **STREAM),
         streaming.prepare,
         {

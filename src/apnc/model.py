@@ -1,5 +1,6 @@
 """A fitted kernel k-means: all that prediction needs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy.typing as npt
 from apnc.clustering.lloyd import Write, assign_all, label_into
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings import Coefficients
-from apnc.embeddings.family import embed
+from apnc.embeddings.family import embedding_steps
 from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel
+from apnc.scaling import Scale, Scaling
 
 Array = npt.NDArray[Any]
 
@@ -25,12 +27,14 @@ class EmbeddingModel:
     kernel : k(., .) with every parameter resolved.
     coefficients : R, e and beta.
     residual : mean of 1 - |y|^2 / k(x, x) over a sample: what the landmarks do not span.
+    scaling : what is done to rows before the kernel sees them.
 
     """
 
     kernel: Kernel
     coefficients: Coefficients
     residual: float
+    scaling: Scaling | None = None
 
     def row_bytes(self, held: int, dtype: type) -> int:
         """Memory that one row of ``held`` numbers needs while it is embedded, one block at a time."""
@@ -40,7 +44,14 @@ class EmbeddingModel:
 
     def embed(self, chunks: Chunks, dtype: type, out: type = np.float32) -> Chunks:
         """Algorithm 1 over new data."""
-        return embed(chunks, self.kernel, self.coefficients, dtype, out)
+        for step in self.steps(dtype, out):
+            chunks = chunks.map(step)
+        return chunks
+
+    def steps(self, dtype: type, out: type = np.float32) -> list[Callable[[Chunk], Chunk]]:
+        """The maps of Algorithm 1, and the scaling before them."""
+        steps = embedding_steps(self.kernel, self.coefficients, dtype, out)
+        return steps if self.scaling is None else [Scale(self.scaling, dtype), *steps]
 
     def embed_array(self, chunks: Chunks, n_rows: int | None, dtype: type, out: type = np.float32) -> Array:
         """Y of local chunks as one array."""

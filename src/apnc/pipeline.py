@@ -13,7 +13,7 @@ from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.discrepancy import Euclidean
 from apnc.embeddings import Coefficients, Embedding, NystroemEmbedding
-from apnc.embeddings.family import embed, embedding_steps
+from apnc.embeddings.family import embed
 from apnc.engines.contract import Array, Chunk, Chunks, SingleChunk
 from apnc.kernels import Kernel, KernelChoice, PrecomputedKernel
 from apnc.model import ClusterModel, EmbeddingModel
@@ -28,6 +28,7 @@ from apnc.sampling import (
     keys_of,
     row_number_hash,
 )
+from apnc.scaling import Scaling
 
 BANDWIDTH_SAMPLE = 1000
 
@@ -62,6 +63,7 @@ class EmbeddingSettings:
     n_components: int | str
     seed: int
     n_clusters: int = 0
+    scale: str | None = None
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,23 @@ class Data:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The samples of one fit and the hash they were drawn by."""
+    """The samples of one fit, scaled as the rows will be, and the hash they were drawn by."""
 
     census: Census
     samples: dict[str, Sample]
     hashes: Hash
+    scaling: Scaling | None = None
+
+    def scaled(self, kind: str | None, dtype: type) -> "Drawn":
+        """With features brought to comparable size."""
+        if kind is None:
+            return self
+        columns = self.census.columns
+        scaling = Scaling.unit() if columns is None else Scaling.learned(kind, columns)
+        samples = {
+            name: Sample(scaling(sample.rows, dtype), sample.weights) for name, sample in self.samples.items()
+        }
+        return Drawn(self.census, samples, self.hashes, scaling)
 
 
 #: Told the samples, l and m before the coefficients are computed; raises if they cannot be.
@@ -128,7 +142,7 @@ def fit_embedding(
 ) -> tuple[EmbeddingModel, Drawn]:
     """Algorithms 3 and 4: landmarks, kernel and coefficients of the data."""
     progress.stage("sampling", data.n_rows, passes=2)
-    drawn = draw_samples(data, settings, progress.total)
+    drawn = draw_samples(data, settings, progress.total).scaled(settings.scale, data.dtype)
     advice.refuse_too_few(settings.n_clusters, drawn.census)
     landmarks = choose_landmarks(drawn, settings)
     m = (
@@ -153,7 +167,7 @@ def fit_embedding(
     Y = embed_sample(seeding, kernel, norms, data.dtype, np.float64, raw=True)
     residual = measure_residual(Y, diagonal, seeding.weights)
     advice.advise_on_residual(residual, coefficients)
-    return EmbeddingModel(kernel, _remember(coefficients, kernel), residual), drawn
+    return EmbeddingModel(kernel, _remember(coefficients, kernel), residual, drawn.scaling), drawn
 
 
 def draw_samples(
@@ -169,9 +183,10 @@ def draw_samples(
     if settings.kernel.self_tuned:
         sizes["bandwidth"] = BANDWIDTH_SAMPLE
     samples = {name: (derive(settings.seed, name), size) for name, size in sizes.items()}
+    describe = settings.scale in ("minmax", "standard")
     if not data.by_number:
         try:
-            return Drawn(*draw(data.chunks, content_hash, samples, counted), content_hash)
+            return Drawn(*draw(data.chunks, content_hash, samples, counted, describe), content_hash)
         except OpaqueObjectError:
             pass
     return Drawn(*draw(data.chunks, row_number_hash, samples, counted), row_number_hash)
@@ -230,6 +245,7 @@ class ClusterFit:
     labels: Array | None
     inertia: float
     n_iter: int
+    sizes: Array
 
 
 def fit_clusters(
@@ -260,7 +276,7 @@ def fit_clusters(
     advice.warn_if_empty(last.sums.counts)
     model = ClusterModel(embedding, found.centroids)
     inertia = last.sums.inertia * model.scale**2
-    return ClusterFit(model, last.labels if write is None else None, inertia, found.n_iter)
+    return ClusterFit(model, last.labels if write is None else None, inertia, found.n_iter, last.sums.counts)
 
 
 def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:
@@ -288,6 +304,7 @@ def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, setting
     init, k = settings.init, settings.n_clusters
     coefficients = embedding.coefficients
     if isinstance(init, Sample):
+        init = init if drawn.scaling is None else Sample(drawn.scaling(init.rows, data.dtype), init.weights)
         return embed_sample(init, embedding.kernel, coefficients, data.dtype).astype(np.float64)
     if not settings.needs_all_rows:
         sample = drawn.samples["seeding"]
@@ -299,7 +316,7 @@ def start_centroids(data: Data, embedding: EmbeddingModel, drawn: Drawn, setting
         if isinstance(init, str)
         else Given(init)
     )
-    steps = embedding_steps(embedding.kernel, coefficients, data.dtype)
+    steps = embedding.steps(data.dtype)
     return centroids_of_partition(data.chunks.map(EmbedAndLabel(steps, label)), k)
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from apnc.engines.contract import Chunk, Chunks
+from apnc.scaling import Columns
 
 Array = npt.NDArray[Any]
 Hash = Callable[[Chunk], Array]
@@ -116,12 +117,13 @@ def smallest(keys: Array, weights: Array, size: int) -> Sketch:
 
 @dataclass(frozen=True)
 class Census:
-    """What one pass over the data counts: rows, weight, and a sketch for each purpose."""
+    """What one pass over the data counts: rows, weight, a sketch for each purpose, and columns if they are asked for."""
 
     n_rows: int
     n_positive: int
     total_weight: float
     sketches: dict[str, Sketch]
+    columns: Columns | None = None
 
     def __add__(self, other: "Census") -> "Census":
         return Census(
@@ -129,6 +131,7 @@ class Census:
             self.n_positive + other.n_positive,
             self.total_weight + other.total_weight,
             {name: sketch + other.sketches[name] for name, sketch in self.sketches.items()},
+            self.columns + other.columns if self.columns and other.columns else None,
         )
 
 
@@ -140,11 +143,13 @@ class TakeCensus:
     ----------
     hashes : content of each row as 64 bits.
     samples : purpose -> (seed, size). Rows of weight zero do not exist.
+    describe : whether statistics of the columns are wanted.
 
     """
 
     hashes: Hash
     samples: Mapping[str, tuple[int, int]]
+    describe: bool = False
 
     def __call__(self, chunk: Chunk) -> Census:
         exists = chunk.weights > 0
@@ -153,7 +158,8 @@ class TakeCensus:
             name: smallest(keys_of(hashes, seed), weights, size)
             for name, (seed, size) in self.samples.items()
         }
-        return Census(len(exists), int(exists.sum()), float(weights.sum()), sketches)
+        columns = Columns.of(chunk.rows[exists], weights) if self.describe else None
+        return Census(len(exists), int(exists.sum()), float(weights.sum()), sketches, columns)
 
 
 @dataclass(frozen=True)
@@ -217,12 +223,13 @@ def draw(
     hashes: Hash,
     samples: Mapping[str, tuple[int, int]],
     counted: Callable[[int], None] | None = None,
+    describe: bool = False,
 ) -> tuple[Census, dict[str, Sample]]:
     """Algorithms 3 and 4, lines 1 to 6: count the data and draw every sample.
 
     Two passes: keys first, then only the chosen rows; ``counted`` is told the number of rows in between.
     """
-    census = chunks.reduce(TakeCensus(hashes, samples), Census.__add__)
+    census = chunks.reduce(TakeCensus(hashes, samples, describe), Census.__add__)
     if counted is not None:
         counted(census.n_rows)
     chosen = {name: (seed, census.sketches[name].keys) for name, (seed, _) in samples.items()}

@@ -15,6 +15,7 @@ from apnc import sources
 from apnc.embeddings import EMBEDDINGS, Embedding
 from apnc.kernels import KERNELS, GivenRows, KernelChoice
 from apnc.kernels.vectors import SCALED, SLOPED
+from apnc.scaling import SCALES
 from apnc.sources.family import Source
 from apnc.sources.rows import as_csr, n_rows
 
@@ -92,6 +93,27 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     return KernelChoice(
         kernel, gamma, estimator.coef0, estimator.degree, params, bool(estimator.normalize_kernel)
     )
+
+
+def check_scale(scale: Any, kernel: Any, given: Any) -> str | None:
+    """A known way to scale that suits the rows."""
+    if scale is None:
+        return None
+    if not isinstance(scale, str):
+        raise ValueError(f"scale={scale!r} must be one of {', '.join(SCALES)}, or None.")
+    known_name("scale", scale, SCALES)
+    if kernel == "precomputed" or getattr(given, "dtype", None) is None:
+        raise ValueError(f"scale={scale!r} needs vectors; leave it at None for objects and given kernels.")
+    is_sparse = given.is_sparse if isinstance(given, Source) else sparse.issparse(given)
+    if is_sparse and scale != "unit":
+        raise ValueError(
+            f"scale={scale!r} would make sparse rows dense; use scale='unit', or scale them before."
+        )
+    if scale == "standard" and kernel == "chi2":
+        raise ValueError(
+            "scale='standard' gives negative features, which kernel='chi2' cannot take; use 'minmax'."
+        )
+    return scale
 
 
 def check_kernel_name(kernel: Any) -> Any:

@@ -240,3 +240,58 @@ def test_what_is_sent_to_workers_can_be_pickled(digits):
         Gather(content_hash, {"a": (1, np.zeros(1, np.uint64))}),
     ):
         pickle.loads(pickle.dumps(step))(chunk)
+
+
+def test_reading_goes_on_while_the_workers_compute():
+    """The next pieces are read before the present ones are done: each side waits for the other's progress."""
+    from threading import Event
+
+    from apnc.engines.spill import read_ahead
+
+    read = [Event() for _ in range(6)]
+
+    def source():
+        for index in range(6):
+            read[index].set()
+            yield Chunk(index, np.zeros((1, 1)), np.ones(1), RowRange(index, index + 1))
+
+    def needs_the_next(chunk):
+        assert read[min(chunk.index + 2, 5)].wait(timeout=30)
+        return 1
+
+    class Ahead:
+        def __iter__(self):
+            return read_ahead(source())
+
+    assert LocalChunks(Ahead(), 1).reduce(needs_the_next, int.__add__) == 6
+
+
+def test_reading_ahead_ends_with_the_loop():
+    from apnc.engines.spill import read_ahead
+
+    closed = []
+
+    def source():
+        try:
+            yield from range(1000)
+        finally:
+            closed.append(True)
+
+    for item in read_ahead(source()):
+        if item == 3:
+            break
+    del item
+    assert closed
+
+
+def test_a_failure_while_reading_ahead_reaches_the_loop():
+    from apnc.engines.spill import read_ahead
+
+    def source():
+        yield 1
+        raise RuntimeError("boom")
+
+    items = read_ahead(source())
+    assert next(items) == 1
+    with pytest.raises(RuntimeError, match="boom"):
+        next(items)

@@ -70,6 +70,7 @@ class Source(ABC):
     overhead : memory that reading takes besides the rows (page buffers, indices, a decompressor), about.
     id_columns : columns that are written in front of labels.
     drop_null : skip rows with missing values instead of refusing them.
+    is_sparse : rows are CSR matrices.
 
     """
 
@@ -82,6 +83,7 @@ class Source(ABC):
     overhead: int = 0
     id_columns: tuple[str, ...] = ()
     drop_null: bool = False
+    is_sparse: bool = False
 
     @abstractmethod
     def pieces(self, n_rows: int) -> Iterator[Piece]:

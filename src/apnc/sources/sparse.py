@@ -34,6 +34,7 @@ class NpzSource(Source):
 
     """
 
+    is_sparse = True
     n_rows: int
 
     def __init__(self, path: str | os.PathLike[str], drop_null: bool = False) -> None:
@@ -151,6 +152,7 @@ class SvmlightSource(Source):
     """
 
     dtype = np.dtype(np.float64)
+    is_sparse = True
     n_rows: int
     zero_based: bool
 

@@ -1,0 +1,121 @@
+"""Features brought to comparable size before any kernel sees them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from apnc.engines.contract import Chunk
+
+Array = npt.NDArray[Any]
+
+SCALES = ("minmax", "standard", "unit")
+#: Digits kept of a column's statistics, so that they do not depend on how the rows were cut into chunks.
+DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Statistics of each column over rows that count.
+
+    Attributes
+    ----------
+    weight : of all rows.
+    mean, spread : arrays of shape (d,), the weighted mean and sum of squared deviations from it.
+    low, high : arrays of shape (d,).
+
+    """
+
+    weight: float
+    mean: Array
+    spread: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, rows: Array, weights: Array) -> "Columns":
+        """Of some rows of positive weight."""
+        wide = np.asarray(rows, dtype=np.float64)
+        if not len(wide):
+            nothing = np.zeros(rows.shape[1])
+            return cls(0.0, nothing, nothing, nothing + np.inf, nothing - np.inf)
+        weight = float(weights.sum())
+        mean = weights @ wide / weight
+        return cls(weight, mean, weights @ (wide - mean) ** 2, wide.min(axis=0), wide.max(axis=0))
+
+    def __add__(self, other: "Columns") -> "Columns":
+        weight = self.weight + other.weight
+        share = other.weight / weight if weight else 0.0
+        apart = other.mean - self.mean
+        return Columns(
+            weight,
+            self.mean + share * apart,
+            self.spread + other.spread + self.weight * share * apart**2,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """(x - shift) * factor for each column, or rows of norm 1.
+
+    Attributes
+    ----------
+    kind : one of ``SCALES``.
+    shift, factor : arrays of shape (d,), float64; empty for "unit".
+
+    """
+
+    kind: str
+    shift: Array
+    factor: Array
+
+    @classmethod
+    def unit(cls) -> "Scaling":
+        """Rows divided by their norm; it has nothing to learn."""
+        return cls("unit", np.empty(0), np.empty(0))
+
+    @classmethod
+    def learned(cls, kind: str, columns: Columns) -> "Scaling":
+        """To [0, 1], or to mean 0 and variance 1; constant columns become 0."""
+        if kind == "minmax":
+            shift, size = columns.low, columns.high - columns.low
+        else:
+            shift, size = columns.mean, np.sqrt(columns.spread / columns.weight)
+        size = np.where(size > 0, size, 1.0)
+        return cls(kind, rounded(shift), rounded(1 / size))
+
+    def __call__(self, rows: Any, dtype: type) -> Any:
+        """Scaled rows of the same container, in ``dtype``."""
+        if self.kind == "unit":
+            return unit_rows(rows, dtype)
+        return ((rows - self.shift) * self.factor).astype(dtype, copy=False)
+
+
+def rounded(values: Array) -> Array:
+    """To ``DIGITS`` significant digits."""
+    return np.array([float(f"{value:.{DIGITS}g}") for value in values])
+
+
+def unit_rows(rows: Any, dtype: type) -> Any:
+    """Rows divided by their L2 norm; zero rows stay."""
+    wide = rows.astype(np.float64)
+    squares = wide.multiply(wide) if sparse.issparse(rows) else wide**2
+    norms = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    scaled = sparse.diags_array(factors) @ wide if sparse.issparse(rows) else wide * factors[:, None]
+    return scaled.astype(dtype)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Map: a chunk's rows scaled."""
+
+    scaling: Scaling
+    dtype: type
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk.with_rows(self.scaling(chunk.rows, self.dtype))
