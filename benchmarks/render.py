@@ -193,7 +193,7 @@ def read(path: Path) -> Table:
     table: Table = defaultdict(lambda: defaultdict(list))
     for row in map(json.loads, path.read_text().splitlines()):
         table[row["case"]][row["contestant"]].append(row)
-    return table
+    return {case: dict(contestants) for case, contestants in table.items()}
 
 
 def page(table: Table) -> str:
