@@ -117,7 +117,7 @@ def smallest(keys: Array, weights: Array, size: int) -> Sketch:
 
 @dataclass(frozen=True)
 class Census:
-    """What one pass over the data counts: rows, weight, a sketch for each purpose, and columns if they are asked for."""
+    """What one pass over the data counts: rows, weight, a sketch for each purpose, and columns if asked for."""
 
     n_rows: int
     n_positive: int

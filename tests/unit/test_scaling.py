@@ -1,5 +1,7 @@
 """Scaling learned in the sampling pass and kept with the model."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -112,7 +114,7 @@ def test_statistics_of_parts_add_up(seed, cuts):
     rng = np.random.default_rng(seed)
     X, weights = rng.normal(size=(40, 3)) * 10 + 100, rng.uniform(0.1, 2, 40)
     edges = [0, *sorted(cuts), 40]
-    parts = [Columns.of(X[a:b], weights[a:b]) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [Columns.of(X[a:b], weights[a:b]) for a, b in pairwise(edges)]
     total = parts[0]
     for part in parts[1:]:
         total = total + part
