@@ -14,7 +14,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,cli]"
 	@touch $@
 
 $(VENV)/.all: pyproject.toml | $(BIN)/python
@@ -24,7 +24,12 @@ $(VENV)/.all: pyproject.toml | $(BIN)/python
 setup: $(VENV)/.all ## Create .venv with everything the repository uses
 
 demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and draw the result
-	$(BIN)/python examples/rings.py
+	$(BIN)/python examples/rings.py write
+	$(BIN)/apnc plan demo/rings.parquet --clusters 2 --gamma 2 --exclude key
+	$(BIN)/apnc fit demo/rings.parquet --clusters 2 --gamma 2 --id-column key --model demo/rings.apnc --labels demo/labels.parquet
+	$(BIN)/apnc inspect demo/rings.apnc
+	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
+	$(BIN)/python examples/rings.py draw
 
 test: $(VENV)/.all ## Run all tests
 	$(BIN)/python -m pytest

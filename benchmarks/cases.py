@@ -490,6 +490,18 @@ CASES = {
             "computing alone": streaming.embedding_pass(read=False, compute=True),
         },
     ),
+    "plan_covtype": Case(
+        "What `apnc plan` says and what a fit takes: CovType, k=7",
+        sizes({"n": 5000}, n=581_012, d=54, k=7),
+        streaming.prepare_file,
+        {"apnc plan": streaming.planned, "apnc fit": streaming.fitted},
+    ),
+    "plan_generated": Case(
+        "The same, generated 1 M x 100, k=10",
+        sizes({"n": 5000}, n=1_000_000, d=100, k=10),
+        streaming.prepare_file,
+        {"apnc plan": streaming.planned, "apnc fit": streaming.fitted},
+    ),
     "import": Case(
         "Import",
         sizes({}, repeat=1),

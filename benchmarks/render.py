@@ -116,6 +116,16 @@ def same_labels(table: Table) -> float:
     return sum(found) / len(found)
 
 
+def off_by(case: str, key: str) -> Callable[[Table], float]:
+    """The larger of what was planned and what was found over the smaller."""
+
+    def factor(table: Table) -> float:
+        both = [median(table, case, name, key) for name in ("apnc plan", "apnc fit")]
+        return max(both) / min(both)
+
+    return factor
+
+
 NYSTROEM = "scikit-learn Nystroem + KMeans"
 BARS = [
     Bar("embedding: share of the SGEMM peak", of_sgemm, 0.9, True),
@@ -154,6 +164,14 @@ BARS = [
     Bar("Parquet, 10 M rows: peak memory over the limit", of_limit("stream_10m"), 1.15, False),
     Bar("Parquet: reading and computing over the slower alone", overlap, 1.25, False),
     Bar("Parquet, 1 M rows: share of runs with the labels of rows in memory", same_labels, 1, True),
+    *(
+        bar
+        for case, name in (("plan_covtype", "CovType"), ("plan_generated", "1 M x 100"))
+        for bar in (
+            Bar(f"apnc plan, {name}: time off by a factor of", off_by(case, "seconds"), 2, False),
+            Bar(f"apnc plan, {name}: memory off by a factor of", off_by(case, "peak_bytes"), 1.25, False),
+        )
+    ),
     Bar("two threads: times faster than one", ratio("threads", "1 thread", "2 threads"), 1.5, True),
     Bar(
         "import: seconds more than scikit-learn's KMeans",

@@ -126,6 +126,44 @@ def embedding_pass(read: bool, compute: bool) -> Callable[[Prepared], Timed]:
     return contestant
 
 
+def prepare_file(n: int, d: int, k: int) -> Prepared:
+    """Rows in a ``.npy`` file: CovType where d is its number of features, else generated ones."""
+    from benchmarks import data
+
+    folder().mkdir(exist_ok=True)
+    path = folder() / f"rows-{n}-{d}-{k}.npy"
+    if not path.exists():
+        np.save(path, data.covtype(n)[0] if d == 54 else data.blobs(n, d, k))
+    return {"path": path, "k": k}
+
+
+def planned(p: Prepared) -> Timed:
+    """What ``plan`` says that the fit takes."""
+
+    def run() -> dict[str, Any]:
+        from apnc import KernelKMeans
+
+        found = KernelKMeans(p["k"], random_state=0).plan(p["path"])
+        return {"seconds": sum(found.seconds.values()), "peak_bytes": found.peak_bytes}
+
+    return run
+
+
+def fitted(p: Prepared) -> Timed:
+    """What it then takes."""
+
+    def run() -> dict[str, Any]:
+        from apnc import KernelKMeans
+
+        warnings.simplefilter("ignore")
+        km = KernelKMeans(p["k"], random_state=0)
+        begin = time.perf_counter()
+        km.fit(p["path"])
+        return {"seconds": time.perf_counter() - begin, "n_iter": km.n_iter_}
+
+    return run
+
+
 def rows_of(chunk: Any) -> int:
     return len(chunk.weights)
 

@@ -4,15 +4,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, validation, writing
+from apnc import pipeline, plan, validation, writing
 from apnc.clustering.lloyd import Write
+from apnc.discrepancy import Euclidean, Manhattan
+from apnc.embeddings import StableEmbedding
 from apnc.engines.local import n_threads
 from apnc.job import Job
 from apnc.kernels import PrecomputedKernel, gamma_of
@@ -21,7 +23,10 @@ from apnc.progress import CallbackSupport, callback_progress, make_progress, wit
 from apnc.sampling import Sample, concatenate
 from apnc.sources import Source, is_source
 from apnc.sources.chunks import row_numbers
-from apnc.sources.rows import n_rows
+from apnc.sources.rows import n_columns, n_rows
+
+if TYPE_CHECKING:
+    from apnc.forecast import Asked, Forecast
 
 Array = npt.NDArray[Any]
 
@@ -92,6 +97,7 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             n_components=validation.size_or_auto("n_components", self.n_components),
             seed=seed,
             n_clusters=n_clusters,
+            scale=validation.check_scale(self.scale, self.kernel, job.given),
         )
         allow = partial(job.allow, n_clusters=n_clusters)
         data = job.for_sampling()
@@ -113,6 +119,15 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             self.landmark_indices_ = np.concatenate([block.landmarks.numbers for block in blocks])
         else:
             self.landmarks_ = concatenate([block.landmarks for block in blocks])
+
+    def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
+        """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/model-files.md).
+
+        ``configuration`` (JSON values) is kept in it for people to read.
+        """
+        from apnc import persistence
+
+        return persistence.save(self, path, configuration)
 
 
 class KernelEmbedding(_KernelEstimator):
@@ -137,6 +152,9 @@ class KernelEmbedding(_KernelEstimator):
         Keyword arguments of a kernel function.
     normalize_kernel : bool, default=False
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
+    scale : {"minmax", "standard", "unit"} or None, default=None
+        What is done to the features first, learned from all rows that count and kept with the model: to [0, 1], to mean
+        0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000.
@@ -166,6 +184,7 @@ class KernelEmbedding(_KernelEstimator):
         degree: float = 3,
         kernel_params: dict[str, Any] | None = None,
         normalize_kernel: bool = False,
+        scale: str | None = None,
         embedding: Any = "nystroem",
         n_landmarks: int | str = "auto",
         n_components: int | str = "auto",
@@ -179,6 +198,7 @@ class KernelEmbedding(_KernelEstimator):
         self.degree = degree
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scale = scale
         self.embedding = embedding
         self.n_landmarks = n_landmarks
         self.n_components = n_components
@@ -244,6 +264,9 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         Keyword arguments of a kernel function.
     normalize_kernel : bool, default=False
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
+    scale : {"minmax", "standard", "unit"} or None, default=None
+        What is done to the features first, learned from all rows that count and kept with the model: to [0, 1], to mean
+        0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000, at least 4 k.
@@ -271,6 +294,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
     cluster_centers_ : array of shape (k, n_components_), in embedding space.
     inertia_ : weighted sum of squared distances to the nearest centroid, on the kernel's scale.
     n_iter_ : iterations of the full run.
+    cluster_sizes_ : array of shape (k,), the weight of each cluster.
     gamma_ : gamma as used, None where the kernel has none.
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
@@ -298,6 +322,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         degree: float = 3,
         kernel_params: dict[str, Any] | None = None,
         normalize_kernel: bool = False,
+        scale: str | None = None,
         embedding: Any = "nystroem",
         n_landmarks: int | str = "auto",
         n_components: int | str = "auto",
@@ -317,6 +342,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         self.degree = degree
         self.kernel_params = kernel_params
         self.normalize_kernel = normalize_kernel
+        self.scale = scale
         self.embedding = embedding
         self.n_landmarks = n_landmarks
         self.n_components = n_components
@@ -368,6 +394,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         self.cluster_centers_ = fit.model.centroids
         self.inertia_ = fit.inertia
         self.n_iter_ = fit.n_iter
+        self.cluster_sizes_ = fit.sizes
         self.__dict__.pop("labels_", None)
         self._labels_file = target
         if fit.labels is not None:
@@ -377,6 +404,8 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         file = self.__dict__.get("_labels_file")
         if name == "labels_" and file is not None:
             raise AttributeError(f"labels_ is not kept in memory: the labels are in {file}.")
+        if name == "labels_" and "_loaded" in self.__dict__:
+            raise AttributeError("labels_ is not part of a model file; predict(X) gives the labels of X.")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _at(self, centroids: Array) -> dict[str, Any]:
@@ -385,6 +414,48 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         model = ClusterModel(self._embedding_model, centroids)
         mine = {"_embedding_model": self._embedding_model, "_model": model, "cluster_centers_": centroids}
         return {**fitted, **mine}
+
+    def plan(self, X: Any) -> "Forecast":
+        """What ``fit(X)`` will take (passes, operations, memory, disk, seconds), from a short rehearsal on some rows.
+
+        A memory limit that cannot be kept is refused, as by ``fit``.
+        """
+        from apnc import forecast
+
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "A fit on a given kernel matrix has nothing to plan: the matrix is in memory already."
+            )
+        job = self._job(X, reset=True)
+        with job.reading():
+            rows = forecast.some_rows(job.given)
+            n, counted = forecast.count_rows(job.given)
+            l, m = self._sizes(n)  # noqa: E741
+            problem = job.problem(l, m, self.n_clusters, n, 5000)
+            job.budget.require(plan.least(problem))
+            return forecast.forecast(job, rows, self._asked(rows, l, m), n, counted)
+
+    def _sizes(self, n: int) -> tuple[int, int]:
+        """l and m for n rows, if they are all distinct."""
+        k = validation.positive_integer("n_clusters", self.n_clusters)
+        l = validation.size_or_auto("n_landmarks", self.n_landmarks)  # noqa: E741
+        m = validation.size_or_auto("n_components", self.n_components)
+        l = pipeline.auto_landmarks(n, k) if l == "auto" else min(n, int(l))  # noqa: E741
+        m = pipeline.auto_components(k) if m == "auto" else int(m)
+        embedding = validation.check_embedding_choice(self.embedding)
+        return l, m if isinstance(embedding, StableEmbedding) else min(l, m)
+
+    def _asked(self, rows: Any, n_landmarks: int, n_components: int) -> "Asked":
+        """The kernel tuned on some rows, and what else a rehearsal needs."""
+        from apnc.forecast import Asked
+
+        some = rows[:1000]
+        kernel = validation.check_kernel_choice(self).resolve(some, np.ones(n_rows(some)), n_columns(some))
+        stable = isinstance(validation.check_embedding_choice(self.embedding), StableEmbedding)
+        e = Manhattan() if stable else Euclidean()
+        partition = isinstance(self.init, str) and self.init == "random-partition"
+        refined = isinstance(self.init, str) and self._n_restarts(self.init) > 1
+        return Asked(kernel, e, n_landmarks, n_components, self.n_clusters, self.max_iter, refined, partition)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Cluster X and return ``labels_``."""

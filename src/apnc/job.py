@@ -70,7 +70,7 @@ class Job:
 
     def for_sampling(self) -> Data:
         """The data in chunks for hashing."""
-        problem = self._problem(300, 300, 8, 0, SAMPLE_ROWS)
+        problem = self.problem(300, 300, 8, 0, SAMPLE_ROWS)
         self.budget.require(plan.sampling(problem, plan.LEAST_CHUNK_BYTES))
         return self._data(8 * self.held, problem)
 
@@ -78,13 +78,13 @@ class Job:
         """Refuse a memory limit that the fit cannot keep."""
         rows = sum(len(sample) for sample in drawn.samples.values())
         n = drawn.census.n_rows
-        self.budget.require(plan.least(self._problem(n_landmarks, n_components, n_clusters, n, rows)))
+        self.budget.require(plan.least(self.problem(n_landmarks, n_components, n_clusters, n, rows)))
 
     def for_embedding(self, model: EmbeddingModel, n_clusters: int, n_rows: int = 0) -> Data:
         """The data in chunks that suit a fitted embedding; ``n_rows`` is 0 where Y is not kept."""
         row_bytes = model.row_bytes(self.held, compute_dtype(self.given))
         l, m = model.coefficients.n_landmarks, model.coefficients.n_components  # noqa: E741
-        return self._data(row_bytes, self._problem(l, m, n_clusters, n_rows, SAMPLE_ROWS))
+        return self._data(row_bytes, self.problem(l, m, n_clusters, n_rows, SAMPLE_ROWS))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -110,9 +110,8 @@ class Job:
         on_rows = None if self.progress is SILENT else self.progress.rows
         return Layout(row_bytes, self.threads, chunk_bytes, on_rows=on_rows)
 
-    def _problem(
-        self, n_landmarks: int, n_components: int, k: int, n_rows: int, samples: int
-    ) -> plan.Problem:
+    def problem(self, n_landmarks: int, n_components: int, k: int, n_rows: int, samples: int) -> plan.Problem:
+        """What the memory of the work depends on."""
         source = self.given if isinstance(self.given, Source) else None
         itemsize = np.dtype(compute_dtype(self.given)).itemsize
         return plan.Problem(

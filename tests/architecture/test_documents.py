@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
-@pytest.mark.parametrize("page", ["docs/choosing.md", "docs/extending.md", "docs/sources.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/choosing.md", "docs/extending.md", "docs/sources.md", "docs/model-files.md"]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_examples_in_the_documents(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -111,6 +111,11 @@ class Source(ABC):
         """Values of the id columns of all rows in order, by name, at most ``n_rows`` at a time; skipped rows too."""
         raise SourceError(f"{self.name} has no id columns.")
 
+    def n_rows_known(self) -> int | None:
+        """Number of rows, if it can be told without reading them."""
+        found: int | None = getattr(self, "n_rows", None)
+        return found
+
     def column_names(self) -> Sequence[str]:
         """Names for messages."""
         return self.columns if self.columns is not None else [f"column {j}" for j in range(self.n_columns)]

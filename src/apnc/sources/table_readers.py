@@ -48,6 +48,7 @@ class Part(ABC):
     schema : names and types of its columns.
     index : columns in which pandas has stored the index of a frame.
     empty : whether it is known to have no rows.
+    n_rows : how many there are; None where that is not known before they are read.
 
     """
 
@@ -55,6 +56,7 @@ class Part(ABC):
     schema: Any
     index: frozenset[str] = frozenset()
     empty: bool = False
+    n_rows: int | None = None
     _handle: Any = None
 
     @abstractmethod
@@ -94,7 +96,8 @@ class ParquetPart(Part):
             )
             self.schema = self._file.schema_arrow
             self.index = _index_of(self.schema)
-        self.empty = self._file.metadata.num_rows == 0
+        self.n_rows = self._file.metadata.num_rows
+        self.empty = self.n_rows == 0
 
     def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
         for group in range(self._file.metadata.num_row_groups):
@@ -236,7 +239,7 @@ class TablePart(Part):
 
     def __init__(self, table: Any, name: str) -> None:
         self._table, self.name, self.schema = table, name, table.schema
-        self.index, self.empty = _index_of(table.schema), table.num_rows == 0
+        self.index, self.empty, self.n_rows = _index_of(table.schema), table.num_rows == 0, table.num_rows
 
     def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
         for batch in self._table.select(list(types)).to_batches(max_chunksize=n_rows):

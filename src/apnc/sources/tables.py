@@ -161,6 +161,16 @@ class TableSource(Source):
             yield Piece(batches, start, size, where)
             start += size
 
+    def n_rows_known(self) -> int | None:
+        """Of Parquet files and objects in memory."""
+        total = 0
+        for opened in self._parts:
+            with opened() as part:
+                if part.n_rows is None:
+                    return None
+                total += part.n_rows
+        return total
+
     def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
         """Values of the id columns by name, as chunked arrays; of text files as they are written."""
         if not self.id_columns:

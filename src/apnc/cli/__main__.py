@@ -1,0 +1,3 @@
+from apnc.cli import main
+
+main()

@@ -1,0 +1,57 @@
+"""All commands under one name."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from apnc import __version__
+from apnc.cli.applying import embed, predict
+from apnc.cli.evaluating import evaluate
+from apnc.cli.failures import BAD_INPUT, Commands
+from apnc.cli.fitting import fit
+from apnc.cli.inspecting import inspect
+from apnc.cli.planning import plan
+
+app = typer.Typer(
+    name="apnc",
+    cls=Commands,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def help_of(command: Callable[..., None]) -> str:
+    """The docstring with one line for each paragraph, for the help to wrap as it likes."""
+    return "\n\n".join(" ".join(lines.split()) for lines in (command.__doc__ or "").split("\n\n"))
+
+
+# One line for each command; a new one is added here.
+for command in (fit, predict, embed, evaluate, inspect, plan):
+    app.command(help=help_of(command))(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"apnc {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+]
+
+
+def begin(context: typer.Context, version: Version = False) -> None:
+    """Kernel k-means for data that outgrows its kernel matrix.
+
+    Results go to files, a summary to standard output, progress to standard error. Exit codes: 0 done, 1 a fault in
+    apnc, 2 bad usage or bad input, 3 not converged (with --strict), 130 interrupted.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(BAD_INPUT)
+
+
+app.callback(help=help_of(begin))(begin)

@@ -1,0 +1,133 @@
+"""What reaches the user when something is wrong: one line, and an exit code."""
+
+import errno
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+#: Errors that say what is wrong with the input or the machine; all others are faults of the program.
+EXPECTED = (ValueError, OSError, ImportError, MemoryError, EOFError)
+
+#: A word of a message that is no part of a path, and not quoted.
+WORD = r"(?<![\w./'\"-])(?:{})(?![\w/'\"-]|\.\w)"
+#: How the messages of the library call an option, and what it is on the command line.
+WORDS = {
+    re.escape("apnc.sources.open(..., drop_null=True)"): "--drop-null",
+    re.escape("apnc.sources.open(..., format=...)"): "--format",
+    re.escape("columns=[...]"): "--columns",
+    re.escape('pip install "apnc[files]"'): 'pip install "apnc[cli]"',
+    WORD.format("(drop_null|normalize_kernel)=True"): r"--\1",
+    WORD.format("n_jobs"): "--threads",
+    WORD.format("random_state"): "--seed",
+    WORD.format("n_(clusters|landmarks|components)"): r"--\1",
+    WORD.format("(n_init|max_iter|memory_limit)"): r"--\1",
+}
+
+
+class Run:
+    """One run of the program: shows each warning as one line, and remembers the kinds."""
+
+    def __init__(self, debug: bool) -> None:
+        self.debug = debug
+        self.kinds: set[type[Warning]] = set()
+
+    def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
+        """In place of ``warnings.showwarning``."""
+        self.kinds.add(category)
+        say(f"warning: {in_options(str(message))}")
+
+    def warned_of(self, kind: type[Warning]) -> bool:
+        """Whether there was a warning of this kind."""
+        return any(issubclass(seen, kind) for seen in self.kinds)
+
+
+class Commands(TyperGroup):
+    """The group of all commands; every way in leads through it, and no traceback out of it."""
+
+    def main(self, args: Any = None, *rest: Any, **options: Any) -> Any:
+        given = sys.argv[1:] if args is None else list(args)
+        run = Run(debug="--debug" in given)
+        try:
+            code = super().main(given, *rest, **{**options, "standalone_mode": False, "obj": run})
+        except Exception as error:
+            code = report(error, run.debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            with warnings_as_lines(ctx.obj):
+                return super().invoke(ctx)
+        except (typer.Exit, typer.Abort):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            raise typer.Exit(report(error, ctx.obj.debug)) from error
+
+
+@contextmanager
+def warnings_as_lines(run: Run) -> Iterator[None]:
+    """Warnings for users go to ``run``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = run.show  # type: ignore[assignment]
+        yield
+
+
+def report(error: BaseException, debug: bool) -> int:
+    """Say what went wrong; returns the exit code."""
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    if hasattr(error, "format_message"):
+        say(_usage(error))
+        return BAD_INPUT
+    if isinstance(error, EXPECTED):
+        say(in_options(explained(error)))
+        return BAD_INPUT
+    say(f"{type(error).__name__}: {error}" + ("" if debug else " (run again with --debug to see where)"))
+    return FAULT
+
+
+def _usage(error: Any) -> str:
+    """What was wrong on the command line, and where to read on."""
+    path = getattr(getattr(error, "ctx", None), "command_path", "apnc")
+    return f"{error.format_message().rstrip('.')}. See {path} --help."
+
+
+def explained(error: BaseException) -> str:
+    """What an error says, in a sentence."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory. {error} Set memory_limit, or lower n_landmarks or n_components."
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        file = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        full = " Free some space, or choose another disk." if error.errno == errno.ENOSPC else ""
+        return f"{file}{error.strerror}.{full}"
+    return str(error) or type(error).__name__
+
+
+def in_options(message: str) -> str:
+    """A message of the library in the words of the command line."""
+    for pattern, option in WORDS.items():
+        message = re.sub(pattern, partial(_option, option), message)
+    return message
+
+
+def _option(option: str, found: re.Match[str]) -> str:
+    return found.expand(option).replace("_", "-")
+
+
+def say(text: str) -> None:
+    """One line on standard error, if anyone still reads it."""
+    with suppress(OSError, ValueError):
+        print(f"apnc: {' '.join(text.split())}", file=sys.stderr, flush=True)

@@ -1,0 +1,173 @@
+"""``apnc fit``."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from sklearn.exceptions import ConvergenceWarning
+
+from apnc import KernelKMeans
+from apnc.cli import options as opt
+from apnc.cli.config import effective
+from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
+from apnc.cli.printing import number, quiet_output, show_json, show_lines, sizes
+from apnc.cli.reading import STANDARD_INPUT, function_named, opened
+from apnc.evaluation import count_rows
+from apnc.progress.stage import duration
+from apnc.validation import known_name
+from apnc.writing import LABEL_KINDS, check_target
+from apnc.writing.atomic import check_writable
+
+
+# The arguments declare the options; their values are taken from the context, where those of the file are too.
+def fit(
+    context: typer.Context,
+    data: opt.Data,
+    *,
+    columns: opt.Columns = None,
+    exclude: opt.Exclude = None,
+    id_column: opt.IdColumn = None,
+    weight_column: opt.WeightColumn = None,
+    drop_null: opt.DropNull = False,
+    format: opt.Format = None,
+    object_field: opt.ObjectField = None,
+    scale: opt.Scale = "none",
+    kernel: opt.Kernel = "rbf",
+    gamma: opt.Gamma = None,
+    coef0: opt.Coef0 = 1.0,
+    degree: opt.Degree = 3.0,
+    normalize_kernel: opt.NormalizeKernel = False,
+    embedding: opt.Embedding = "nystroem",
+    landmarks: opt.Landmarks = "auto",
+    components: opt.Components = "auto",
+    clusters: opt.Clusters,
+    init: opt.Init = "k-means++",
+    n_init: opt.NInit = "auto",
+    max_iter: opt.MaxIter = 300,
+    tol: opt.Tol = 1e-4,
+    model: opt.SaveModel = None,
+    labels: opt.SaveLabels = None,
+    as_json: opt.Json = False,
+    memory_limit: opt.MemoryLimit = None,
+    seed: opt.Seed = 0,
+    threads: opt.Threads = None,
+    config: opt.Config = None,
+    quiet: opt.Quiet = False,
+    strict: opt.Strict = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Find clusters in DATA; write a model, labels, or both.
+
+    Example: apnc fit events.parquet --clusters 10 --id-column key --model events.apnc --labels labels.parquet
+    """
+    given, started = context.params, time.perf_counter()
+    _check_targets(data, model, labels)
+    km = KernelKMeans(clusters, **parameters(given))
+    with quiet_output():
+        with opened(data, given) as source:
+            km.fit(source, labels_to=labels)
+        if model is not None:
+            _save(km, model, labels, {"data": data, **effective(context)})
+    result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), time.perf_counter() - started)
+    show_json(result) if as_json else show_lines(_summary(result))
+    if strict and not result["converged"]:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _check_targets(data: str, model: str | None, labels: str | None) -> None:
+    """Before anything is read: both files can be written, and neither is the data or the other one."""
+    if model is None and labels is None:
+        raise ValueError(
+            "Nothing would be kept. Name a file for the model (--model), the labels (--labels), or both."
+        )
+    if labels is not None:
+        check_target(labels, LABEL_KINDS)
+    if model is not None:
+        check_writable(model)
+    named = [
+        os.path.realpath(path) for path in (model, labels, None if data == STANDARD_INPUT else data) if path
+    ]
+    if len(set(named)) < len(named):
+        raise ValueError("--model, --labels and the data must be different files.")
+
+
+def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of the estimator."""
+    kernel = given["kernel"]
+    if kernel == "precomputed":
+        raise ValueError("A kernel matrix is clustered in Python: KernelKMeans(kernel='precomputed').fit(K).")
+    same = ("coef0", "degree", "normalize_kernel", "embedding", "init", "max_iter", "tol", "memory_limit")
+    scale = known_name("--scale", given["scale"], opt.SCALES)
+    return {
+        **{name: given[name] for name in same},
+        "kernel": function_named(kernel) if ":" in kernel else kernel,
+        "gamma": None if given["gamma"] is None else number_or_word("gamma", given["gamma"], "local", float),
+        "n_landmarks": number_or_word("landmarks", given["landmarks"], "auto"),
+        "n_components": number_or_word("components", given["components"], "auto"),
+        "n_init": number_or_word("n-init", given["n_init"], "auto"),
+        "scale": None if scale == "none" else scale,
+        "random_state": given["seed"],
+        "n_jobs": given["threads"],
+        "verbose": 0 if given["quiet"] else 1,
+    }
+
+
+def number_or_word(option: str, value: str, word: str, kind: type[int] | type[float] = int) -> Any:
+    """A number, or the word that stands for one."""
+    if value == word:
+        return value
+    try:
+        return kind(value)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise ValueError(f"--{option} {value} must be {what} or {word}.") from None
+
+
+def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]) -> None:
+    there = "" if labels is None else f"{labels} is written, but not the model"
+    try:
+        km.save(model, configuration)
+    except EXPECTED as error:
+        raise ValueError(f"{there}: {explained(error)}" if there else explained(error)) from error
+    except BaseException:
+        if there:
+            say(f"{there}.")
+        raise
+
+
+def _result(km: Any, given: Mapping[str, Any], converged: bool, seconds: float) -> dict[str, Any]:
+    labels = given["labels"]
+    return {
+        "rows": len(km.labels_) if labels is None else count_rows(labels),
+        "clusters": km.n_clusters,
+        "cluster_sizes": km.cluster_sizes_,
+        "n_iter": km.n_iter_,
+        "converged": converged,
+        "inertia": km.inertia_,
+        "residual": km.residual_,
+        "gamma": km.gamma_,
+        "n_landmarks": km.n_landmarks_,
+        "n_components": km.n_components_,
+        "seconds": round(seconds, 3),
+        "model": given["model"],
+        "labels": labels,
+    }
+
+
+def _summary(result: Mapping[str, Any]) -> dict[str, str]:
+    state = "converged" if result["converged"] else "not converged"
+    lines = {
+        "rows": number(result["rows"]),
+        "clusters": f"{result['clusters']} of sizes {sizes(result['cluster_sizes'])}",
+        "iterations": f"{result['n_iter']}, {state}",
+        "inertia": number(result["inertia"]),
+        "landmarks": f"{result['n_landmarks']}, {result['n_components']} components",
+        "residual": f"{result['residual']:.3g} (0 is a perfect embedding)",
+        "gamma": number(result["gamma"]),
+        "time": duration(result["seconds"]),
+    }
+    files = {name: str(Path(result[name])) for name in ("labels", "model") if result[name] is not None}
+    return {**lines, **files}

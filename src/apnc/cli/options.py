@@ -1,0 +1,220 @@
+"""Options of the commands: names, help texts, and the words that complete them."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+
+from apnc.cli.config import read_config
+from apnc.embeddings import EMBEDDINGS
+from apnc.kernels import KERNELS
+from apnc.sources import FORMATS
+from apnc.validation import INITS
+
+DATA, KERNEL, CLUSTERING, OUTPUT, RUN = "Data", "Kernel", "Clustering", "Output", "Run"
+SCALES = ("minmax", "standard", "unit", "none")
+
+
+def _option(
+    panel: str, name: str, metavar: str | None, help: str, words: Iterable[str] = (), **more: Any
+) -> Any:
+    complete = _starting_with(tuple(words)) if words else None
+    return typer.Option(
+        name, metavar=metavar, help=help, rich_help_panel=panel, autocompletion=complete, **more
+    )
+
+
+def _starting_with(words: tuple[str, ...]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="File, folder or address (s3://...) of the rows: Parquet, Arrow, CSV, TSV, .npy, sparse .npz, svmlight or "
+        "JSON lines. - reads CSV, or what --format says, from standard input.",
+    ),
+]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that apnc fit has written.")]
+
+Columns = Annotated[
+    list[str] | None,
+    _option(
+        DATA, "--columns", "NAMES", "Features, in this order: a,b,c. Without it: all columns of numbers."
+    ),
+]
+Exclude = Annotated[list[str] | None, _option(DATA, "--exclude", "NAMES", "Columns that are not features.")]
+IdColumn = Annotated[
+    list[str] | None,
+    _option(DATA, "--id-column", "NAMES", "Columns to write in front of the results; they are not features."),
+]
+WeightColumn = Annotated[
+    str | None, _option(DATA, "--weight-column", "NAME", "Column of weights: a row of weight 2 counts twice.")
+]
+DropNull = Annotated[
+    bool, _option(DATA, "--drop-null", None, "Skip rows with missing values; by default they are an error.")
+]
+Format = Annotated[
+    str | None,
+    _option(
+        DATA,
+        "--format",
+        "NAME",
+        "Format of the data, where its name does not tell.",
+        dict.fromkeys(FORMATS.values()),
+    ),
+]
+ObjectField = Annotated[
+    str | None,
+    _option(
+        DATA, "--object-field", "NAME", "Field of each JSON line that is the object; by default all of it."
+    ),
+]
+Scale = Annotated[
+    str,
+    _option(
+        DATA,
+        "--scale",
+        "NAME",
+        "What is done to the features first: minmax (to [0, 1]), standard (mean 0, variance 1), unit (rows of length "
+        "1) or none. It is kept in the model.",
+        SCALES,
+    ),
+]
+
+Kernel = Annotated[
+    str,
+    _option(
+        KERNEL,
+        "--kernel",
+        "NAME",
+        f"One of {', '.join(KERNELS)}; or package.module:function, which is imported (from the current folder, too).",
+        KERNELS,
+    ),
+]
+Gamma = Annotated[
+    str | None,
+    _option(
+        KERNEL,
+        "--gamma",
+        "NUMBER",
+        "Width of the kernel: a number, or local (from the distance to near rows). Without it: tuned from the data.",
+        ["local"],
+    ),
+]
+Coef0 = Annotated[
+    float, _option(KERNEL, "--coef0", "NUMBER", "Constant of the polynomial and sigmoid kernels.")
+]
+Degree = Annotated[float, _option(KERNEL, "--degree", "NUMBER", "Exponent of the polynomial kernel.")]
+NormalizeKernel = Annotated[
+    bool, _option(KERNEL, "--normalize-kernel", None, "Divide k(x, y) by the root of k(x, x) k(y, y).")
+]
+Embedding = Annotated[
+    str,
+    _option(KERNEL, "--embedding", "NAME", f"How rows become vectors: {', '.join(EMBEDDINGS)}.", EMBEDDINGS),
+]
+Landmarks = Annotated[
+    str,
+    _option(
+        KERNEL,
+        "--landmarks",
+        "NUMBER",
+        "Rows that all others are compared with; more are better and slower.",
+        ["auto"],
+    ),
+]
+Components = Annotated[
+    str,
+    _option(KERNEL, "--components", "NUMBER", "Length of the vectors that rows become, at most.", ["auto"]),
+]
+
+Clusters = Annotated[int, _option(CLUSTERING, "--clusters", "NUMBER", "How many clusters to find.")]
+Init = Annotated[
+    str, _option(CLUSTERING, "--init", "NAME", f"How clusters begin: {', '.join(INITS)}.", INITS)
+]
+NInit = Annotated[
+    str,
+    _option(
+        CLUSTERING, "--n-init", "NUMBER", "Starts that are tried on a sample; the best is taken.", ["auto"]
+    ),
+]
+MaxIter = Annotated[int, _option(CLUSTERING, "--max-iter", "NUMBER", "Iterations at most.")]
+Tol = Annotated[
+    float, _option(CLUSTERING, "--tol", "NUMBER", "How little the centroids move when it has converged.")
+]
+
+SaveModel = Annotated[
+    str | None,
+    _option(OUTPUT, "--model", "FILE", "Model file to write, for apnc predict, embed and inspect."),
+]
+SaveLabels = Annotated[
+    str | None,
+    _option(
+        OUTPUT,
+        "--labels",
+        "FILE",
+        "Table of ids and labels to write: .parquet, .arrow, .feather, .csv or .csv.gz.",
+    ),
+]
+Labels = Annotated[
+    str,
+    _option(
+        OUTPUT,
+        "--labels",
+        "FILE",
+        "Table of ids and labels to write: .parquet, .arrow, .feather, .csv or .csv.gz.",
+    ),
+]
+Out = Annotated[
+    str,
+    _option(
+        OUTPUT,
+        "--out",
+        "FILE",
+        "File of vectors to write: .npy, or a table: .parquet, .arrow, .feather, .csv, .csv.gz.",
+    ),
+]
+Json = Annotated[bool, _option(OUTPUT, "--json", None, "Print one line of JSON instead of the summary.")]
+
+MemoryLimit = Annotated[
+    str | None,
+    _option(
+        RUN, "--memory-limit", "SIZE", "Memory that may be taken: 4GB, 512MiB. Without it: what is free."
+    ),
+]
+Seed = Annotated[
+    int, _option(RUN, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result.")
+]
+Threads = Annotated[int | None, _option(RUN, "--threads", "NUMBER", "Cores to use. Without it: all.")]
+Quiet = Annotated[bool, _option(RUN, "--quiet", None, "Show no progress.")]
+Strict = Annotated[bool, _option(RUN, "--strict", None, "End with exit code 3 if it has not converged.")]
+Debug = Annotated[bool, _option(RUN, "--debug", None, "Show where in the program an error comes from.")]
+Config = Annotated[
+    str | None,
+    _option(
+        RUN,
+        "--config",
+        "FILE",
+        'TOML file with any of these options, such as max-iter = 100 or columns = ["a", "b"]. What is on the command '
+        "line wins.",
+        is_eager=True,
+        callback=read_config,
+    ),
+]
+KernelAgain = Annotated[
+    str | None,
+    _option(
+        KERNEL,
+        "--kernel",
+        "NAME",
+        "The kernel function of the model, package.module:function, which is imported.",
+    ),
+]
+Trust = Annotated[
+    str | None,
+    _option(KERNEL, "--trust", "NAME", "The same: the function that the model names, if it may be imported."),
+]

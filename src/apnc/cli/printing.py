@@ -1,0 +1,105 @@
+"""Summaries on standard output: for people, or one line of JSON for programs."""
+
+import errno
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Any
+
+from rich.text import Text
+
+#: Columns of text where the output is no terminal, so that nothing is wrapped or cut.
+UNLIMITED = 100_000
+
+
+@contextmanager
+def quiet_output() -> Iterator[None]:
+    """What the library or a kernel function prints goes to standard error: the output is for results."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def show_json(result: Mapping[str, Any]) -> None:
+    """One line; what is not finite is null."""
+    with _reader_may_leave():
+        print(json.dumps(_plain(result), ensure_ascii=False), flush=True)
+
+
+def show_lines(lines: Mapping[str, str]) -> None:
+    """A name and what there is to say of it on each line; without a terminal plain text."""
+    width = max(map(len, lines)) + 2
+    _show(
+        Text.assemble((f"{name:<{width}}", "bold"), text, no_wrap=True, overflow="ignore")
+        for name, text in lines.items()
+    )
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns without lines around them."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in header:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    _show([table])
+
+
+def _show(renderables: Iterable[Any]) -> None:
+    from rich.console import Console
+
+    # Written to a string first, because rich ends the process by itself when a pipe is closed.
+    rendered, terminal = io.StringIO(), sys.stdout.isatty()
+    console = Console(
+        file=rendered,
+        force_terminal=terminal,
+        width=None if terminal else UNLIMITED,
+        highlight=False,
+    )
+    for renderable in renderables:
+        console.print(renderable, soft_wrap=isinstance(renderable, Text))
+    with _reader_may_leave():
+        print(rendered.getvalue(), end="", flush=True)
+
+
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """A closed pipe, as ``| head -1`` leaves behind, is no failure: the work is done."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python flushes once more at the end, and would complain then.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise OSError(error.errno, error.strerror, "standard output") from error
+        raise
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def number(value: float | None) -> str:
+    """A number for people."""
+    if value is None:
+        return "none"
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
+
+
+def sizes(values: Sequence[float], most: int = 20) -> str:
+    """Sizes of clusters, as many as fit on a line."""
+    shown = ", ".join(number(value) for value in values[:most])
+    return shown + (f", ... ({len(values):,} in all)" if len(values) > most else "")

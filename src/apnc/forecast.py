@@ -1,0 +1,276 @@
+"""What a fit will take, before it is run: passes, operations, memory, and seconds at this machine's measured speed."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apnc import plan
+from apnc.clustering.lloyd import SumByNearest
+from apnc.discrepancy import Discrepancy, Euclidean
+from apnc.embeddings import Block, Coefficients
+from apnc.embeddings.family import embedding_steps
+from apnc.embeddings.spectrum import Spectrum, decompose, landmark_kernel
+from apnc.engines.contract import Chunk
+from apnc.engines.local import LocalChunks
+from apnc.engines.spill import kept_bytes
+from apnc.job import Job
+from apnc.kernels import Kernel, compute_dtype
+from apnc.nearest import PartialSums
+from apnc.sampling import TakeCensus, content_hash
+from apnc.sources.family import Source
+from apnc.sources.rows import n_rows
+
+Array = npt.NDArray[Any]
+
+#: Rows of a rehearsal, and of the eigenvalue problem in it.
+ROWS, LANDMARKS = 8192, 400
+#: Iterations that are expected where more are allowed: after starts refined on a sample, and from a single start.
+REFINED_ITERATIONS, ITERATIONS = 5, 20
+#: Share of the memory set aside for chunks that is not used at one time: most of those under way wait.
+UNUSED = 0.4
+#: Embedded rows that a pass is rehearsed on: more than any cache.
+PASS_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Seconds on this machine: of one row in each step, of a byte of fresh memory, and of the coefficients."""
+
+    read: float
+    hash: float
+    embed: float
+    assign: float
+    touch: float
+    coefficients: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a fit will take.
+
+    Attributes
+    ----------
+    n_rows : rows of the data; estimated from a part of it where ``counted`` is False.
+    data_passes, embedding_passes : how often the data and the embedding are gone over.
+    flops : floating point operations.
+    bytes_moved : read from the data and from the embedding.
+    peak_bytes : resident memory, interpreter included.
+    disk_bytes : of the temporary file.
+    seconds : by stage.
+
+    """
+
+    n_rows: int
+    counted: bool
+    n_landmarks: int
+    n_components: int
+    data_passes: int
+    embedding_passes: int
+    flops: float
+    bytes_moved: float
+    peak_bytes: float
+    disk_bytes: float
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Sizes of a fit and what it computes with."""
+
+    kernel: Kernel
+    discrepancy: Discrepancy
+    n_landmarks: int
+    n_components: int
+    n_clusters: int
+    max_iter: int
+    refined: bool
+    partition: bool
+
+    @property
+    def iterations(self) -> int:
+        """What is expected of them."""
+        return min(self.max_iter, REFINED_ITERATIONS if self.refined else ITERATIONS)
+
+    def within(self, spectrum: Spectrum) -> "Asked":
+        """With as many components as some landmarks have rank, where that limits them."""
+        if not spectrum.dropped or not isinstance(self.discrepancy, Euclidean):
+            return self
+        return replace(self, n_components=min(self.n_components, max(1, len(spectrum.values))))
+
+
+def forecast(job: Job, rows: Any, asked: Asked, n: int, counted: bool) -> Forecast:
+    """From a rehearsal on some first rows of the data to the whole of it."""
+    few = _first(_first(rows, asked.n_landmarks), LANDMARKS)
+    asked = asked.within(decompose(landmark_kernel(few, asked.kernel), few))
+    speeds = rehearse(job, rows, asked)
+    iterations = asked.iterations
+    problem = job.problem(asked.n_landmarks, asked.n_components, asked.n_clusters, n, 5000)
+    kept = kept_bytes(n, asked.n_components)
+    held = min(kept, plan.room_for_rows(problem, job.budget.free))
+    data_passes = 4 if asked.partition else 3
+    row_bytes = float(job.held * np.dtype(compute_dtype(job.given)).itemsize)
+    embedding_bytes = 4.0 * n * asked.n_components
+    embedding = overlapped(speeds.read, speeds.embed) * n
+    seconds = {
+        "sampling": 2 * n * overlapped(speeds.read, speeds.hash),
+        "coefficients": speeds.coefficients,
+        "embedding": (data_passes - 2) * embedding + speeds.touch * held,
+        "clustering": speeds.assign * n * (iterations + 1),
+    }
+    return Forecast(
+        n_rows=n,
+        counted=counted,
+        n_landmarks=asked.n_landmarks,
+        n_components=asked.n_components,
+        data_passes=data_passes,
+        embedding_passes=iterations + 1,
+        flops=n * operations(job.held, asked, iterations + 1),
+        bytes_moved=data_passes * n * row_bytes + (iterations + 1) * embedding_bytes,
+        peak_bytes=peak(job, problem, held),
+        disk_bytes=kept - held,
+        seconds=seconds,
+    )
+
+
+def operations(held: int, asked: Asked, passes: int) -> float:
+    """Floating point operations of one row."""
+    l, m = asked.n_landmarks, asked.n_components  # noqa: E741
+    return 2.0 * l * (held + m) + 2.0 * asked.n_clusters * m * passes
+
+
+def peak(job: Job, problem: plan.Problem, held: float) -> float:
+    """Resident memory of the stage that needs most."""
+    size = plan.chunk_bytes(problem, job.budget.free) if job.budget.limit else plan.CHUNK_BYTES
+    stages = [plan.sampling(problem, size), plan.coefficients(problem), plan.clustering(problem, size)]
+    sampling, coefficients, clustering = (
+        sum(parts.values()) - UNUSED * parts.get("chunks", 0.0) for parts in stages
+    )
+    return job.budget.base + max(sampling, coefficients, clustering + held)
+
+
+def overlapped(one: float, other: float) -> float:
+    """Seconds of two things done at once that share the cores in part."""
+    return max(one, other) + min(one, other) / 2
+
+
+def rehearse(job: Job, rows: Any, asked: Asked) -> Speeds:
+    """Run each step on some rows and look at the clock."""
+    dtype = compute_dtype(job.given)
+    weights = np.ones(n_rows(rows))
+    landmarks = _first(rows, asked.n_landmarks)
+    random = np.random.default_rng(0).normal(size=(asked.n_components, n_rows(landmarks))) / asked.n_landmarks
+    coefficients = Coefficients((Block(landmarks, random),), asked.discrepancy)
+    steps = embedding_steps(asked.kernel, coefficients, dtype)
+    chunk = Chunk(0, rows, weights)
+    cut = [_part(chunk, index, 4 * job.threads) for index in range(4 * job.threads)]
+    embedded = list(LocalChunks(cut, job.threads, tuple(steps)))
+    return Speeds(
+        read=_seconds_to_read(job),
+        hash=_best(lambda: LocalChunks(cut, job.threads).reduce(Keys(), max)) / len(weights),
+        embed=_best(lambda: LocalChunks(cut, job.threads, tuple(steps)).reduce(_rows_of, int.__add__))
+        / len(weights),
+        assign=_seconds_to_assign(embedded, asked, job.threads),
+        touch=_best(lambda: np.ones(1 << 22), 1) / (8 << 22),
+        coefficients=_seconds_of_coefficients(landmarks, asked),
+    )
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Hashing, as the sampling pass does it."""
+
+    def __call__(self, chunk: Chunk) -> int:
+        return TakeCensus(content_hash, {"a": (1, 100), "b": (2, 100)})(chunk).n_rows
+
+
+def _rows_of(chunk: Chunk) -> int:
+    return len(chunk.weights)
+
+
+def _first(rows: Any, size: int) -> Any:
+    return rows[: min(size, n_rows(rows))]
+
+
+def _part(chunk: Chunk, index: int, n_parts: int) -> Chunk:
+    n = len(chunk.weights)
+    part = slice(index * n // n_parts, (index + 1) * n // n_parts)
+    return Chunk(index, chunk.rows[part], chunk.weights[part])
+
+
+def _best(work: Callable[[], Any], repetitions: int = 3) -> float:
+    """Seconds of the quickest; the first has also to load what it needs."""
+    found = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - begin)
+    return min(found)
+
+
+def _seconds_to_read(job: Job) -> float:
+    """A row from the source; of rows in memory nothing."""
+    if not isinstance(job.given, Source):
+        return 0.0
+    begin, n = time.perf_counter(), 0
+    for piece in _head(job.given.pieces(ROWS), 4):
+        job.given.decode(piece)
+        n += piece.n_rows
+    return (time.perf_counter() - begin) / max(1, n)
+
+
+def _head(items: Iterable[Any], size: int) -> Iterator[Any]:
+    for _, item in zip(range(size), items, strict=False):
+        yield item
+
+
+def _seconds_to_assign(embedded: list[Chunk], asked: Asked, threads: int) -> float:
+    """A row in a pass over Y, out of the cache."""
+    total = sum(chunk.rows.nbytes for chunk in embedded)
+    copies = [
+        Chunk(index, chunk.rows.copy(), chunk.weights)
+        for index, chunk in enumerate(embedded * max(1, PASS_BYTES // max(1, total)))
+    ]
+    rows = np.concatenate([chunk.rows for chunk in embedded])
+    centroids = rows[np.arange(asked.n_clusters) % len(rows)].astype(np.float64)
+    nearest = asked.discrepancy.against(centroids)
+    seconds = _best(
+        lambda: LocalChunks(copies, threads).reduce(SumByNearest(nearest), PartialSums.__add__), 2
+    )
+    return seconds / sum(len(chunk.weights) for chunk in copies)
+
+
+def _seconds_of_coefficients(landmarks: Any, asked: Asked) -> float:
+    few = _first(landmarks, LANDMARKS)
+    seconds = _best(lambda: decompose(landmark_kernel(few, asked.kernel), few), 2)
+    return seconds * (asked.n_landmarks / n_rows(few)) ** 2.5
+
+
+def some_rows(given: Any) -> Any:
+    """The first ``ROWS`` rows of a source, or rows from all over the data in memory."""
+    if isinstance(given, Source):
+        return given.decode(next(iter(given.pieces(ROWS)))).rows
+    step = max(1, n_rows(given) // ROWS)
+    return given[::step][:ROWS]
+
+
+def count_rows(given: Any) -> tuple[int, bool]:
+    """Rows of the data, and whether they were counted or estimated from the size of text."""
+    if not isinstance(given, Source):
+        return n_rows(given), True
+    known = given.n_rows_known()
+    return (known, True) if known is not None else (_estimate_rows(given), False)
+
+
+def _estimate_rows(source: Source) -> int:
+    """By the bytes of the first lines; by counting where there is no plain local file."""
+    path = Path(source.name)
+    if path.is_file() and path.suffix not in (".gz", ".bz2", ".zst", ".arrow", ".feather", ".ipc", ".arrows"):
+        with path.open("rb") as file:
+            head = file.read(1 << 22)
+        return int(path.stat().st_size * head.count(b"\n") / max(1, len(head))) + 1
+    return sum(piece.n_rows for piece in source.pieces(ROWS))

@@ -1,0 +1,489 @@
+"""The command line: round trips, standard input, configuration, exit codes, and what is said when things go wrong."""
+
+import inspect
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from pyarrow import parquet as pq
+from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
+
+import apnc
+from apnc.cli.app import app
+from apnc.cli.failures import in_options
+from apnc.cli.reference import page
+
+ROOT = Path(__file__).parents[2]
+X, Y = make_blobs(600, n_features=3, centers=3, cluster_std=0.5, random_state=0)
+#: Older versions mix both streams unless told not to.
+APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+KERNEL = """
+import numpy as np
+
+def common(A, B):
+    print("a kernel may print")
+    return np.array([[len(set(a) & set(b)) for b in B] for a in A], dtype=float)
+
+def failing(A, B):
+    raise KeyError("spam")
+
+def slow(A, B):
+    import time
+    time.sleep(0.2)
+    return common(A, B)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder to work in, with the same rows in several formats."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    table = pa.table({"key": np.arange(600) + 1000, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    pq.write_table(table, "rows.parquet")
+    csv.write_csv(table, "rows.csv")
+    csv.write_csv(pa.table({"key": np.arange(600) + 1000, "class": Y}), "truth.csv")
+    np.save("rows.npy", X)
+    words = ["abc", "abd", "bcd", "xyz", "xyw", "wxz"]
+    lines = [json.dumps({"id": i, "word": words[i % 6]}) for i in range(60)]
+    Path("words.jsonl").write_text("\n".join(lines) + "\n")
+    Path("mykernels.py").write_text(KERNEL)
+    monkeypatch.delitem(sys.modules, "mykernels", raising=False)
+    return tmp_path
+
+
+def run(*words, code=0, stdin=None):
+    done = CliRunner(**APART).invoke(app, [str(word) for word in words], input=stdin)
+    assert done.exit_code == code, done.output
+    return done
+
+
+def fit(data, *more, code=0, **options):
+    return run("fit", data, "--clusters", 3, "--quiet", *more, code=code, **options)
+
+
+def process(*words, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "apnc.cli", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        **options,
+    )
+
+
+def refused(done, *parts):
+    """One line, and no more; nothing on standard output."""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("apnc: ")
+    assert done.stdout == ""
+    for part in parts:
+        assert part in done.stderr
+
+
+def labels_of(path):
+    table = csv.read_csv(path) if str(path).endswith(".csv") else pq.read_table(path)
+    return table.column("label").to_numpy()
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv", "rows.npy"])
+def test_fit_predict_embed_and_inspect(folder, name):
+    ids = [] if name.endswith(".npy") else ["--id-column", "key"]
+    fit(name, *ids, "--model", "m.apnc", "--labels", "l.parquet")
+    run("predict", "m.apnc", name, *ids, "--labels", "again.csv")
+    assert np.array_equal(labels_of("l.parquet"), labels_of("again.csv"))
+    assert pq.read_table("l.parquet").column_names == (["key", "label"] if ids else ["row", "label"])
+    run("embed", "m.apnc", name, *ids, "--out", "y.parquet")
+    shown = json.loads(run("inspect", "m.apnc", "--json").stdout)
+    assert pq.read_table("y.parquet").num_columns == shown["n_components"] + 1
+    assert shown["cluster_sizes"] == np.bincount(labels_of("l.parquet")).tolist()
+    assert shown["n_landmarks"] == 300
+    assert shown["dropped"] + shown["n_components"] <= 300
+
+
+def test_the_library_gives_the_same(folder):
+    fit("rows.npy", "--labels", "l.parquet", "--gamma", "0.1", "--landmarks", 50, "--scale", "minmax")
+    km = apnc.KernelKMeans(3, gamma=0.1, n_landmarks=50, scale="minmax", random_state=0).fit(X)
+    assert np.array_equal(labels_of("l.parquet"), km.labels_)
+
+
+def test_vectors_as_an_array(folder):
+    fit("rows.npy", "--model", "m.apnc")
+    run("embed", "m.apnc", "rows.npy", "--out", "y.npy")
+    assert np.array_equal(np.load("y.npy"), apnc.load("m.apnc").embed("rows.npy"))
+
+
+def test_objects_with_a_kernel_function(folder):
+    options = ["--object-field", "word", "--id-column", "id"]
+    named = "mykernels:common"
+    done = run(
+        *("fit", "words.jsonl", "--clusters", 2, *options, "--kernel", named, "--normalize-kernel"),
+        *("--model", "m.apnc", "--labels", "l.parquet", "--json"),
+    )
+    assert json.loads(done.stdout)["rows"] == 60, "what a kernel prints is not on standard output"
+    for again in ("--trust", "--kernel"):
+        run("predict", "m.apnc", "words.jsonl", *options, again, named, "--labels", "again.parquet")
+        assert pq.read_table("again.parquet").equals(pq.read_table("l.parquet"))
+        assert json.loads(run("inspect", "m.apnc", again, named, "--json").stdout)["kernel"] == named
+    refused(
+        run("predict", "m.apnc", "words.jsonl", *options, "--labels", "no.csv", code=2), "mykernels:common"
+    )
+    refused(run("inspect", "m.apnc", "--trust", "mykernels:slow", code=2), "mykernels")
+    assert not Path("no.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "part"),
+    [
+        ("nothere:f", "No module named 'nothere'"),
+        ("mykernels:nothere", "has no nothere"),
+        ("mykernels:np.pi", "not a function"),
+        (":f", "package.module:function"),
+        ("gaussian", "Did you mean 'rbf'?"),
+        ("precomputed", "Python"),
+    ],
+)
+def test_kernels_that_are_none(folder, kernel, part):
+    refused(fit("rows.csv", "--kernel", kernel, "--labels", "l.csv", code=2), part)
+
+
+def test_standard_input(folder):
+    text = Path("rows.csv").read_bytes()
+    fit("-", "--id-column", "key", "--labels", "l.parquet", "--model", "m.apnc", stdin=text)
+    run("predict", "m.apnc", "-", "--labels", "again.parquet", stdin=text)
+    assert np.array_equal(labels_of("l.parquet"), labels_of("again.parquet"))
+    words = Path("words.jsonl").read_bytes()
+    more = ["--format", "jsonl", "--object-field", "word", "--kernel", "mykernels:common"]
+    fit("-", *more, "--labels", "w.parquet", stdin=words)
+    assert len(labels_of("w.parquet")) == 60
+    refused(fit("-", "--labels", "e.csv", code=2, stdin=b""), "standard input")
+    refused(fit("-", "--labels", "e.csv", code=2, stdin=b"a,b\n1,2\n3,\n5,6\n"), "standard input: 1 missing")
+
+
+def test_columns_by_name(folder):
+    fit("rows.csv", "--columns", "a,b", "--columns", "c", "--labels", "one.csv")
+    fit("rows.csv", "--exclude", "key", "--labels", "two.csv")
+    assert np.array_equal(labels_of("one.csv"), labels_of("two.csv"))
+    refused(fit("rows.csv", "--columns", "a,d", "--labels", "no.csv", code=2), "'d'")
+
+
+def test_weights_and_missing_values(folder):
+    rows = ["a,b,w", *(f"{x},{y},{1 + i % 2}" for i, (x, y, _) in enumerate(X[:200].tolist())), ",1,1"]
+    Path("some.csv").write_text("\n".join(rows) + "\n")
+    refused(fit("some.csv", "--weight-column", "w", "--labels", "l.csv", code=2), "--drop-null", "1 missing")
+    done = fit("some.csv", "--weight-column", "w", "--labels", "l.csv", "--drop-null", "--json")
+    result = json.loads(done.stdout)
+    assert result["rows"] == 200
+    assert sum(result["cluster_sizes"]) == 300
+    assert done.stderr.splitlines() == [
+        "apnc: warning: some.csv: 1 rows with missing values were skipped (--drop-null)."
+    ]
+
+
+def test_json_is_one_line_with_everything(folder):
+    done = fit("rows.csv", "--exclude", "key", "--labels", "l.csv", "--model", "m.apnc", "--json")
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+    result = json.loads(done.stdout)
+    assert list(result) == [
+        *("rows", "clusters", "cluster_sizes", "n_iter", "converged", "inertia", "residual", "gamma"),
+        *("n_landmarks", "n_components", "seconds", "model", "labels"),
+    ]
+    assert (result["rows"], result["clusters"], result["converged"]) == (600, 3, True)
+    assert sum(result["cluster_sizes"]) == 600
+
+
+def test_summaries_are_plain_text_in_logs(folder):
+    done = fit("rows.csv", "--exclude", "key", "--labels", "l.csv", "--model", "m.apnc")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["rows", "600"]
+    assert [line.split()[0] for line in lines[-2:]] == ["labels", "model"]
+    for text in (done.stdout, run("inspect", "m.apnc").stdout, run("evaluate", "l.csv", "truth.csv").stdout):
+        assert text.isascii()
+        assert "\x1b" not in text
+
+
+def test_progress_goes_to_standard_error(folder):
+    done = run("fit", "rows.csv", "--exclude", "key", "--clusters", 3, "--labels", "l.csv", "--json")
+    assert "iteration 1: shift" in done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_not_converged(folder):
+    more = [
+        "--exclude",
+        "key",
+        "--labels",
+        "l.csv",
+        "--max-iter",
+        1,
+        "--tol",
+        0,
+        "--init",
+        "random",
+        "--n-init",
+        1,
+    ]
+    done = fit("rows.csv", *more, "--strict", "--json", code=3)
+    assert json.loads(done.stdout)["converged"] is False
+    assert "apnc: warning: Not converged after --max-iter=1" in done.stderr
+    assert len(labels_of("l.csv")) == 600
+    fit("rows.csv", *more)
+
+
+def test_a_configuration_file(folder):
+    Path("run.toml").write_text(
+        'clusters = 5\nmax_iter = 50\nexclude = ["key"]\ngamma = 0.1\nlabels = "l.csv"\njson = true\nn-init = 2\n'
+    )
+    result = json.loads(run("fit", "rows.csv", "--config", "run.toml", "--quiet").stdout)
+    assert (result["clusters"], result["gamma"], result["labels"]) == (5, 0.1, "l.csv")
+    result = json.loads(run("fit", "rows.csv", "--clusters", 2, "--quiet", "--config", "run.toml").stdout)
+    assert (result["clusters"], result["gamma"]) == (2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("clutsers = 3", "Did you mean clusters?"),
+        ("max-iter = [1]", "max-iter"),
+        ("drop-null = 1", "drop-null"),
+        ("columns = 3", "columns"),
+        ("max-iter = 1.5", "max-iter"),
+        ('max-iter = "many"', "max-iter"),
+        ("debug = true", "no option 'debug'"),
+        ("= 3", "no TOML"),
+    ],
+)
+def test_a_configuration_file_that_is_wrong(folder, text, part):
+    Path("run.toml").write_text(text)
+    refused(fit("rows.csv", "--labels", "l.csv", "--config", "run.toml", code=2), part)
+    assert not Path("l.csv").exists()
+
+
+def test_the_configuration_is_kept_in_the_model(folder):
+    Path("run.toml").write_text("clusters = 3\nlandmarks = 50\n")
+    run("fit", "rows.parquet", "--config", "run.toml", "--exclude", "key", "--model", "m.apnc", "--quiet")
+    told = json.loads(run("inspect", "m.apnc", "--json").stdout)["configuration"]
+    assert told["data"] == "rows.parquet"
+    assert (told["clusters"], str(told["landmarks"])) == (3, "50")
+
+
+def test_evaluate(folder):
+    fit("rows.csv", "--id-column", "key", "--labels", "l.parquet")
+    result = json.loads(run("evaluate", "l.parquet", "truth.csv", "--json").stdout)
+    assert result["matched_by"] == ["key"]
+    assert (result["ari"], result["purity"], result["nmi_geometric"]) == (1.0, 1.0, pytest.approx(1))
+    assert np.array(result["contingency"]["counts"]).sum() == 600
+    assert "matched by key" in run("evaluate", "l.parquet", "truth.csv").stdout
+    Path("part.csv").write_text("".join(Path("truth.csv").read_text().splitlines(keepends=True)[:101]))
+    done = run("evaluate", "l.parquet", "part.csv", "--json")
+    assert json.loads(done.stdout)["rows"] == 100
+    assert "apnc: warning: 500 rows of l.parquet" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["fit", "rows.csv", "--clusters", "3"], "--labels"),
+        (["fit", "rows.csv", "--labels", "l.csv"], "--clusters"),
+        (["fit", "rows.csv", "--clusters", "x", "--labels", "l.csv"], "--clusters"),
+        (
+            ["fit", "rows.csv", "--clusters", "0", "--labels", "l.csv"],
+            "--clusters=0 must be a positive integer",
+        ),
+        (["fit", "rows.csv", "--clusters", "3", "--labels", "l.txt"], ".parquet"),
+        (["fit", "rows.csv", "--clusters", "3", "--labels", "no/l.csv"], "no folder"),
+        (["fit", "rows.csv", "--clusters", "3", "--labels", "rows.csv"], "different files"),
+        (["fit", "none.csv", "--clusters", "3", "--labels", "l.csv"], "none.csv"),
+        (["fit", "rows.csv", "--clusters", "3", "--landmarks", "x", "--labels", "l.csv"], "--landmarks x"),
+        (["fit", "rows.csv", "--clusters", "3", "--gamma", "x", "--labels", "l.csv"], "--gamma x"),
+        (["fit", "rows.csv", "--clusters", "3", "--scale", "x", "--labels", "l.csv"], "--scale"),
+        (
+            ["fit", "rows.csv", "--clusters", "3", "--memory-limit", "1MB", "--labels", "l.csv"],
+            "--memory-limit",
+        ),
+        (
+            ["fit", "rows.csv", "--clusters", "3", "--config", "no.toml", "--labels", "l.csv"],
+            "no.toml: No such",
+        ),
+        (["fit", "rows.csv", "--clusters", "3", "--nothing", "--labels", "l.csv"], "--nothing"),
+        (["predict", "none.apnc", "rows.csv", "--labels", "l.csv"], "none.apnc: No such file"),
+        (["predict", "rows.csv", "rows.csv", "--labels", "l.csv"], "rows.csv"),
+        (["embed", "none.apnc", "rows.csv", "--out", "y.txt"], ".npy"),
+        (["inspect", "rows.parquet"], "rows.parquet"),
+        (["evaluate", "truth.csv", "none.csv"], "none.csv"),
+        (["nothing"], "nothing"),
+        (["--nothing"], "--nothing"),
+    ],
+)
+def test_bad_usage_and_bad_input_are_one_line(folder, words, part):
+    before = sorted(os.listdir())
+    refused(run(*words, code=2), part)
+    assert sorted(os.listdir()) == before
+
+
+def test_a_model_without_clusters(folder):
+    apnc.KernelEmbedding(random_state=0).fit(X).save("e.apnc")
+    refused(run("predict", "e.apnc", "rows.npy", "--labels", "l.csv", code=2), "KernelEmbedding")
+    refused(run("embed", "e.apnc", "rows.npy", "--out", "y.npy", code=2), "KernelEmbedding")
+    assert json.loads(run("inspect", "e.apnc", "--json").stdout)["clusters"] is None
+    assert "KernelEmbedding in e.apnc" in run("inspect", "e.apnc").stdout
+
+
+def test_targets_are_checked_before_anything_is_read(folder):
+    refused(fit("none.csv", "--labels", "l.csv", "--model", "no/m.apnc", code=2), "no/m.apnc")
+
+
+def test_the_second_file_fails(folder, monkeypatch):
+    def save(self, path, configuration):
+        raise OSError(28, "No space left on device", path)
+
+    monkeypatch.setattr(apnc.KernelKMeans, "save", save)
+    done = fit("rows.csv", "--exclude", "key", "--labels", "l.csv", "--model", "m.apnc", code=2)
+    refused(done, "l.csv is written, but not the model: m.apnc: No space left on device.")
+    assert Path("l.csv").exists()
+
+
+def test_faults_say_how_to_see_more(folder, monkeypatch):
+    def failing(self, *_, **__):
+        raise KeyError("spam")
+
+    monkeypatch.setattr(apnc.KernelKMeans, "fit", failing)
+    refused(fit("rows.csv", "--labels", "l.csv", code=1), "KeyError: 'spam'", "--debug")
+    done = fit("rows.csv", "--labels", "l.csv", "--debug", code=1)
+    assert "Traceback" in done.stderr
+    assert "in failing" in done.stderr
+    assert not Path("l.csv").exists()
+
+
+def test_a_kernel_that_fails(folder):
+    words = ["words.jsonl", "--object-field", "word", "--kernel", "mykernels:failing", "--labels", "l.csv"]
+    refused(fit(*words, code=2), "KeyError('spam')")
+
+
+def test_messages_speak_of_options():
+    said = in_options("n_clusters=3 and max_iter=1; see n_landmarks.csv, 'n_jobs' and n_jobs.")
+    assert said == "--clusters=3 and --max-iter=1; see n_landmarks.csv, 'n_jobs' and --threads."
+
+
+def test_help_and_version(folder):
+    assert run("--version").stdout == f"apnc {apnc.__version__}\n"
+    assert "evaluate" in run(code=2).stdout
+    shown = run("fit", "--help").stdout
+    places = [shown.index(f" {panel} ─") for panel in ("Data", "Kernel", "Clustering", "Output", "Run")]
+    assert places == sorted(places)
+
+
+def test_the_reference_is_up_to_date():
+    assert (ROOT / "docs" / "cli-reference.md").read_text() == page(), (
+        "run python -m apnc.cli.reference docs/cli-reference.md"
+    )
+
+
+def test_every_option_has_a_help_text():
+    rows = [line for line in page().splitlines() if line.startswith("| `")]
+    assert len(rows) > 60
+    assert all(len(row.rstrip(" |").split("|")[-1]) > 10 for row in rows)
+
+
+def test_completion(folder):
+    asked = {"_APNC_COMPLETE": "complete_bash", "COMP_WORDS": "apnc fit --kernel poly", "COMP_CWORD": "3"}
+    done = CliRunner(**APART).invoke(app, [], prog_name="apnc", env=asked)
+    assert done.stdout.split() == ["polynomial"]
+
+
+def test_an_interrupt_leaves_nothing(folder):
+    words = ["words.jsonl", "--object-field", "word", "--kernel", "mykernels:slow", "--clusters", 2]
+    before = set(os.listdir())
+    started = process("fit", *words, "--labels", "l.csv", "--model", "m.apnc")
+    started.stderr.readline()
+    started.send_signal(signal.SIGINT)
+    out, error = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert out == ""
+    assert error.splitlines()[-1] == "apnc: interrupted"
+    assert "Traceback" not in error
+    assert set(os.listdir()) - {"__pycache__"} == before
+
+
+def test_a_closed_pipe_is_no_failure(folder):
+    fit("rows.csv", "--id-column", "key", "--labels", "l.csv")
+    started = process("evaluate", "l.csv", "truth.csv")
+    started.stdout.close()
+    assert started.wait(60) == 0
+    assert started.stderr.read() == ""
+    started.stderr.close()
+
+
+def test_a_full_disk(folder):
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    before = sorted(os.listdir())
+    words = ["rows.csv", "--exclude", "key", "--clusters", 3, "--labels", "l.csv", "--quiet"]
+    started = process("fit", *words, preexec_fn=small_files)
+    out, error = started.communicate(timeout=60)
+    assert (started.returncode, out, error.count("\n")) == (2, "", 1)
+    assert error.startswith("apnc: ")
+    assert sorted(os.listdir()) == before
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "apnc.cli", "evaluate", "truth.csv", "truth.csv"],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "apnc: standard output: No space left on device. Free some space, or choose another disk.\n"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write and read everything")
+def test_a_read_only_folder_and_an_unreadable_file(folder):
+    os.chmod("rows.csv", 0)
+    refused(fit("rows.csv", "--labels", "l.csv", code=2), "rows.csv")
+    (folder / "closed").mkdir(mode=0o500)
+    refused(fit("rows.npy", "--labels", "closed/l.csv", code=2), "closed")
+
+
+def test_a_missing_extra_is_said(folder):
+    code = "import sys; sys.modules['typer'] = None; from apnc.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == 'apnc: the command line needs typer: pip install "apnc[cli]"\n'
+
+
+def test_plan_tells_what_a_fit_will_take(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(2000, 5))
+    np.save(tmp_path / "rows.npy", rows)
+    command = ["plan", str(tmp_path / "rows.npy"), "--clusters", "3", "--landmarks", "100"]
+    done = CliRunner(**APART).invoke(app, [*command, "--json"])
+    assert done.exit_code == 0
+    told = json.loads(done.stdout)
+    assert (told["n_rows"], told["n_landmarks"], told["data_passes"]) == (2000, 100, 3)
+    assert told["seconds"] == pytest.approx(sum(told["seconds_by_stage"].values()))
+    lines = CliRunner(**APART).invoke(app, command)
+    assert lines.exit_code == 0
+    assert "peak memory" in lines.stdout
+    refused = CliRunner(**APART).invoke(app, [*command, "--memory-limit", "40MB"])
+    assert refused.exit_code == 2
+    assert "memory-limit=40MB is too small" in refused.stderr
