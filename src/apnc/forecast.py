@@ -14,7 +14,7 @@ from apnc.clustering.lloyd import SumByNearest
 from apnc.discrepancy import Discrepancy, Euclidean
 from apnc.embeddings import Block, Coefficients
 from apnc.embeddings.family import embedding_steps
-from apnc.embeddings.spectrum import Spectrum, decompose, landmark_kernel
+from apnc.embeddings.spectrum import decompose, landmark_kernel
 from apnc.engines.contract import Chunk
 from apnc.engines.local import LocalChunks
 from apnc.engines.spill import kept_bytes
@@ -96,17 +96,16 @@ class Asked:
         """What is expected of them."""
         return min(self.max_iter, REFINED_ITERATIONS if self.refined else ITERATIONS)
 
-    def within(self, spectrum: Spectrum) -> "Asked":
-        """With as many components as some landmarks have rank, where that limits them."""
-        if not spectrum.dropped or not isinstance(self.discrepancy, Euclidean):
+    def within(self, rank: float) -> "Asked":
+        """With no more components than the landmarks have rank; those of L1 embeddings do not depend on it."""
+        if not isinstance(self.discrepancy, Euclidean):
             return self
-        return replace(self, n_components=min(self.n_components, max(1, len(spectrum.values))))
+        return replace(self, n_components=max(1, min(self.n_components, int(rank))))
 
 
 def forecast(job: Job, rows: Any, asked: Asked, n: int, counted: bool) -> Forecast:
     """From a rehearsal on some first rows of the data to the whole of it."""
-    few = _first(_first(rows, asked.n_landmarks), LANDMARKS)
-    asked = asked.within(decompose(landmark_kernel(few, asked.kernel), few))
+    asked = asked.within(expected_rank(rows, asked))
     speeds = rehearse(job, rows, asked)
     iterations = asked.iterations
     problem = job.problem(asked.n_landmarks, asked.n_components, asked.n_clusters, n, 5000)
@@ -137,6 +136,18 @@ def forecast(job: Job, rows: Any, asked: Asked, n: int, counted: bool) -> Foreca
     )
 
 
+def expected_rank(rows: Any, asked: Asked) -> float:
+    """The rank of K_LL, from how it grows when a few landmarks become twice as many."""
+    few = _spread(rows, min(LANDMARKS, asked.n_landmarks))
+    values, less = (
+        len(decompose(landmark_kernel(some, asked.kernel), some).values) for some in (few, few[::2])
+    )
+    if values == n_rows(few):
+        return float(asked.n_landmarks)
+    growth = np.log2(max(1, values) / max(1, less))
+    return float(values * (asked.n_landmarks / n_rows(few)) ** growth)
+
+
 def operations(held: int, asked: Asked, passes: int) -> float:
     """Floating point operations of one row."""
     l, m = asked.n_landmarks, asked.n_components  # noqa: E741
@@ -162,7 +173,7 @@ def rehearse(job: Job, rows: Any, asked: Asked) -> Speeds:
     """Run each step on some rows and look at the clock."""
     dtype = compute_dtype(job.given)
     weights = np.ones(n_rows(rows))
-    landmarks = _first(rows, asked.n_landmarks)
+    landmarks = _spread(rows, asked.n_landmarks)
     random = np.random.default_rng(0).normal(size=(asked.n_components, n_rows(landmarks))) / asked.n_landmarks
     coefficients = Coefficients((Block(landmarks, random),), asked.discrepancy)
     steps = embedding_steps(asked.kernel, coefficients, dtype)
@@ -192,8 +203,9 @@ def _rows_of(chunk: Chunk) -> int:
     return len(chunk.weights)
 
 
-def _first(rows: Any, size: int) -> Any:
-    return rows[: min(size, n_rows(rows))]
+def _spread(rows: Any, size: int) -> Any:
+    """So many rows from all over the given ones, or all of them."""
+    return rows[:: max(1, n_rows(rows) // size)][:size]
 
 
 def _part(chunk: Chunk, index: int, n_parts: int) -> Chunk:
@@ -245,7 +257,7 @@ def _seconds_to_assign(embedded: list[Chunk], asked: Asked, threads: int) -> flo
 
 
 def _seconds_of_coefficients(landmarks: Any, asked: Asked) -> float:
-    few = _first(landmarks, LANDMARKS)
+    few = _spread(landmarks, LANDMARKS)
     seconds = _best(lambda: decompose(landmark_kernel(few, asked.kernel), few), 2)
     return seconds * (asked.n_landmarks / n_rows(few)) ** 2.5
 
