@@ -1,26 +1,33 @@
 """The public estimators: they validate and store; ``pipeline`` computes."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, plan, validation, writing
+from apnc import pipeline, plan, sources, validation, writing
 from apnc.clustering.lloyd import Write
 from apnc.discrepancy import Euclidean, Manhattan
 from apnc.embeddings import StableEmbedding
 from apnc.engines.local import n_threads
 from apnc.job import Job
-from apnc.kernels import PrecomputedKernel, gamma_of
+from apnc.kernels import PrecomputedKernel, compute_dtype, gamma_of
 from apnc.model import ClusterModel, EmbeddingModel
 from apnc.progress import CallbackSupport, callback_progress, make_progress, with_callbacks
 from apnc.sampling import Sample, concatenate
+from apnc.scaling import Columns, Scaling
 from apnc.sources import Source, is_source
 from apnc.sources.chunks import row_numbers
 from apnc.sources.rows import n_columns, n_rows
@@ -83,10 +90,12 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def _write_embedding(self, X: Any, to: Any, out: type) -> Path:
         """Y of X to a file, chunk after chunk."""
         writing.check_target(to, writing.EMBEDDING_KINDS)
+        sources.refuse_overwriting(X, to)
         with self._new_data(X) as data:
             chunks = self._embedding_model.embed(data.chunks, data.dtype, out)
-            seen = Seen((chunk.rows, chunk.carry) for chunk in chunks)
-            writing.write_embedding(to, seen, ids_of(data.source, seen), self.n_components_)
+            with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
+                seen = Seen(stream)
+                writing.write_embedding(to, seen, ids_of(data.source, seen), self.n_components_)
         return Path(to)
 
     def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
@@ -372,9 +381,11 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
             ``labels_``.
 
         """
-        target = None if labels_to is None else checked_labels(labels_to)
+        target = None if labels_to is None else checked_labels(labels_to, X)
         job = self._job(X, sample_weight, reset=True)
-        writing.check_names(getattr(job.given, "id_columns", ()), ["label"])
+        if target is not None:
+            writing.check_names(getattr(job.given, "id_columns", ()), ["label"])
+        self.__dict__.pop("_model", None)
         job = job.told(
             callback_progress(job.progress, self, passed(X, sample_weight), self.max_iter, self._at)
         )
@@ -388,6 +399,9 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         return self
 
     _model: ClusterModel
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
 
     def _store_fit(self, fit: pipeline.ClusterFit, target: Path | None) -> None:
         self._model = fit.model
@@ -422,18 +436,32 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         """
         from apnc import forecast
 
+        if "n_features_in_" in self.__dict__:
+            return clone(self).plan(X)
         if self.kernel == "precomputed":
             raise ValueError(
                 "A fit on a given kernel matrix has nothing to plan: the matrix is in memory already."
             )
         job = self._job(X, reset=True)
         with job.reading():
-            rows = forecast.some_rows(job.given)
+            rows = self._scaled(forecast.some_rows(job.given), job)
             n, counted = forecast.count_rows(job.given)
             l, m = self._sizes(n)  # noqa: E741
             problem = job.problem(l, m, self.n_clusters, n, 5000)
             job.budget.require(plan.least(problem))
             return forecast.forecast(job, rows, self._asked(rows, l, m), n, counted)
+
+    def _scaled(self, rows: Any, job: Job) -> Any:
+        """Rows as the kernel will see them, about."""
+        kind = validation.check_scale(self.scale, self.kernel, job.given)
+        if kind is None:
+            return rows
+        learned = (
+            Scaling.unit()
+            if kind == "unit"
+            else Scaling.learned(kind, Columns.of(rows, np.ones(n_rows(rows))))
+        )
+        return learned(rows, compute_dtype(job.given))
 
     def _sizes(self, n: int) -> tuple[int, int]:
         """l and m for n rows, if they are all distinct."""
@@ -453,7 +481,8 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         kernel = validation.check_kernel_choice(self).resolve(some, np.ones(n_rows(some)), n_columns(some))
         stable = isinstance(validation.check_embedding_choice(self.embedding), StableEmbedding)
         e = Manhattan() if stable else Euclidean()
-        partition = isinstance(self.init, str) and self.init == "random-partition"
+        labels = not isinstance(self.init, str) and validation.are_labels(self.init, callable(self.kernel))
+        partition = labels or (isinstance(self.init, str) and self.init == "random-partition")
         refined = isinstance(self.init, str) and self._n_restarts(self.init) > 1
         return Asked(kernel, e, n_landmarks, n_components, self.n_clusters, self.max_iter, refined, partition)
 
@@ -463,7 +492,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
 
     def predict(self, X: Any, to: Any = None) -> Any:
         """Cluster number of each row, int32; with ``to``, written to that .parquet, .arrow or .csv file."""
-        target = None if to is None else checked_labels(to)
+        target = None if to is None else checked_labels(to, X)
         with self._new_data(X) as data:
             if target is None:
                 return self._model.labels(data.chunks, data.dtype)
@@ -528,9 +557,10 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         return int(n_init)
 
 
-def checked_labels(path: Any) -> Path:
-    """A path that labels can be written to."""
+def checked_labels(path: Any, data: Any) -> Path:
+    """A path that labels can be written to, apart from the data."""
     writing.check_target(path, writing.LABEL_KINDS)
+    sources.refuse_overwriting(data, path)
     return Path(path)
 
 

@@ -22,7 +22,7 @@ from apnc.job import Job
 from apnc.kernels import Kernel, compute_dtype
 from apnc.nearest import PartialSums
 from apnc.sampling import TakeCensus, content_hash
-from apnc.sources.family import Source
+from apnc.sources.family import Source, SourceError
 from apnc.sources.rows import n_rows
 
 Array = npt.NDArray[Any]
@@ -265,7 +265,11 @@ def _seconds_of_coefficients(landmarks: Any, asked: Asked) -> float:
 def some_rows(given: Any) -> Any:
     """The first ``ROWS`` rows of a source, or rows from all over the data in memory."""
     if isinstance(given, Source):
-        return given.decode(next(iter(given.pieces(ROWS)))).rows
+        decoded = (given.decode(piece).rows for piece in given.pieces(ROWS))
+        found = next((rows for rows in decoded if n_rows(rows)), None)
+        if found is None:
+            raise SourceError(f"{given.name} has no rows.")
+        return found
     step = max(1, n_rows(given) // ROWS)
     return given[::step][:ROWS]
 

@@ -92,7 +92,8 @@ class Job:
         try:
             yield
         except MissingValuesError:
-            refuse_missing(self.given, self._layout(8 * self.held, plan.CHUNK_BYTES).rows_per_chunk(None))
+            layout = self._layout(8 * self.held, plan.CHUNK_BYTES)
+            refuse_missing(self.given, layout.rows_per_chunk(None, self.given.row_bytes))
 
     def tell_skipped(self, data: Data) -> None:
         """Warn of rows left out."""
@@ -118,7 +119,7 @@ class Job:
             n_landmarks=n_landmarks,
             n_components=n_components,
             n_clusters=k,
-            row_bytes=8 * self.held,
+            row_bytes=8 * self.held or (source.row_bytes if source else 0),
             source_overhead=source.overhead if source else 0,
             n_rows=n_rows,
             itemsize=itemsize,

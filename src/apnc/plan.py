@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apnc.engines.local import in_flight
-from apnc.engines.spill import AHEAD, kept_bytes
+from apnc.engines.spill import AHEAD
 
 #: Memory of one chunk while it is worked on: a core's share of a large cache. Chunks do not follow the cache of the
 #: machine at hand, since float32 results depend on them; the speed hardly changes from 8 to 64 MB.
@@ -103,8 +103,3 @@ def chunk_bytes(problem: Problem, free: float) -> int:
 def room_for_rows(problem: Problem, free: float) -> float:
     """Bytes of Y that may stay in memory."""
     return max(0.0, free - sum(clustering(problem, chunk_bytes(problem, free)).values()))
-
-
-def kept_in_memory(problem: Problem, free: float) -> bool:
-    """Whether all of Y fits."""
-    return kept_bytes(problem.n_rows, problem.n_components) <= room_for_rows(problem, free)

@@ -14,6 +14,8 @@ Array = npt.NDArray[Any]
 SCALES = ("minmax", "standard", "unit")
 #: Digits kept of a column's statistics, so that they do not depend on how the rows were cut into chunks.
 DIGITS = 10
+#: A column whose values differ by no more than this share of the largest is constant.
+CONSTANT = 1e-13
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,14 @@ class Scaling:
     @classmethod
     def learned(cls, kind: str, columns: Columns) -> "Scaling":
         """To [0, 1], or to mean 0 and variance 1; constant columns become 0."""
+        largest = np.maximum(np.abs(columns.low), np.abs(columns.high))
+        constant = columns.high - columns.low <= CONSTANT * largest
         if kind == "minmax":
-            shift, size = columns.low, columns.high - columns.low
-        else:
-            shift, size = columns.mean, np.sqrt(columns.spread / columns.weight)
-        size = np.where(size > 0, size, 1.0)
-        return cls(kind, rounded(shift), rounded(1 / size))
+            size = np.where(constant, 1.0, columns.high - columns.low)
+            return cls(kind, columns.low, 1 / size)
+        size = rounded(np.where(constant, 1.0, np.sqrt(columns.spread / columns.weight)))
+        mean = np.where(constant, columns.low, np.round(columns.mean / size, DIGITS) * size)
+        return cls(kind, mean, 1 / size)
 
     def __call__(self, rows: Any, dtype: type) -> Any:
         """Scaled rows of the same container, in ``dtype``."""

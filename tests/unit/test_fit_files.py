@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.feather
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_blobs
+from sklearn.exceptions import NotFittedError
 
 from apnc import KernelEmbedding, KernelKMeans, plan, sources
 from apnc.sources.chunks import Layout
@@ -409,3 +411,54 @@ def test_float32_files_are_computed_in_float32(X, tmp_path):
         warnings.simplefilter("error")
         km = estimator().fit(tmp_path / "x.npy")
     assert km.landmarks_.dtype == np.float32
+
+
+def test_the_data_is_never_written_over(X, tmp_path):
+    path = csv(X, tmp_path)
+    before = path.read_bytes()
+    km = estimator().fit(X)
+    for write in (
+        lambda: estimator().fit(path, labels_to=path),
+        lambda: km.predict(str(path), to=tmp_path / "." / "x.csv"),
+        lambda: km.embed(sources.open(path), to=path),
+        lambda: km.predict(parquet_folder(X, tmp_path), to=tmp_path / "parts" / "labels.parquet"),
+    ):
+        with pytest.raises(ValueError, match="would be written over or among the data"):
+            write()
+    assert path.read_bytes() == before
+
+
+def test_options_without_effect_are_refused(X, tmp_path):
+    source = sources.open(csv(X, tmp_path))
+    for options in ({"columns": ["x0"]}, {"id_columns": ["x0"]}, {"object_field": "a"}):
+        with pytest.raises(ValueError, match="cannot be used with a source that is open already"):
+            sources.open(source, **options)
+    with pytest.raises(ValueError, match="object_field cannot be used with csv"):
+        sources.open(tmp_path / "x.csv", object_field="a")
+    with pytest.raises(ValueError, match="filesystem cannot be used with npy"):
+        sources.open(npy(X, tmp_path), filesystem=pa.fs.LocalFileSystem())
+    with pytest.raises(ValueError, match="zero_based is for svmlight"):
+        sources.open(tmp_path / "x.csv", zero_based=True)
+
+
+def test_svmlight_says_where_it_counts_from(X, tmp_path):
+    Path(tmp_path / "a.svm").write_text("0 0:1 1:2\n0 0:3 1:1\n" * 20)
+    Path(tmp_path / "b.svm").write_text("0 1:2\n")
+    km = KernelKMeans(2, n_landmarks=2, random_state=0).fit(tmp_path / "a.svm")
+    expected = km.predict(np.array([[0.0, 2.0]]))
+    found = km.predict(sources.open(tmp_path / "b.svm", zero_based=True))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_first_line_with_an_empty_field_is_data(tmp_path):
+    (tmp_path / "x.csv").write_text("1,,3\n4,5,6\n7,8,9\n")
+    assert sources.open(tmp_path / "x.csv").columns == ("column_0", "column_1", "column_2")
+
+
+def test_a_failed_fit_is_no_fit(X, tmp_path, monkeypatch):
+    km = estimator().fit(X)
+    monkeypatch.setattr("apnc.pipeline.lloyd", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        km.fit(X)
+    with pytest.raises(NotFittedError):
+        km.predict(X)

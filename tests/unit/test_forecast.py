@@ -110,3 +110,15 @@ def test_memory_is_forecast_within_a_quarter(tmp_path, limit):
     forecast, disk, found = printed
     assert forecast == pytest.approx(found, rel=0.25)
     assert (disk > 0) == (limit == "450MB")
+
+
+def test_a_plan_leaves_a_fitted_estimator_alone(X):
+    km = KernelKMeans(4, n_landmarks=50, random_state=0).fit(X)
+    km.plan(X[:, :3])
+    np.testing.assert_array_equal(km.predict(X), km.labels_)
+
+
+def test_an_empty_file_has_no_plan(tmp_path):
+    np.save(tmp_path / "x.npy", np.empty((0, 3)))
+    with pytest.raises(ValueError, match="has no rows"):
+        KernelKMeans(2).plan(tmp_path / "x.npy")

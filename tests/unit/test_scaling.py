@@ -87,6 +87,20 @@ def test_sparse_rows_can_only_have_norm_one(X, tmp_path):
             estimator(scale="minmax").fit(data)
 
 
+def test_large_values_far_from_zero_keep_their_digits():
+    rng = np.random.default_rng(0)
+    X = np.c_[1.7e12 + rng.integers(0, 10**6, 1000), 1.7e9 + rng.integers(0, 100, 1000)]
+    for kind in ("minmax", "standard"):
+        model = KernelKMeans(2, n_landmarks=50, scale=kind, random_state=0).fit(X)._embedding_model
+        np.testing.assert_allclose(model.scaling(X, np.float64), SCALERS[kind]().fit_transform(X), atol=1e-5)
+
+
+def test_a_constant_that_is_no_sum_of_halves_is_constant(set_chunks):
+    X = np.c_[np.full(1000, 1 / 3), np.random.default_rng(0).normal(size=1000)]
+    set_chunks(10)
+    assert not estimator(scale="standard").fit(X).landmarks_[:, 0].any()
+
+
 def test_constant_columns_become_zero(X):
     X[:, 2] = 7.0
     for kind in ("minmax", "standard"):

@@ -17,6 +17,7 @@ from apnc.cli.printing import number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, function_named, opened
 from apnc.evaluation import count_rows
 from apnc.progress.stage import duration
+from apnc.sources import refuse_overwriting
 from apnc.validation import known_name
 from apnc.writing import LABEL_KINDS, check_target
 from apnc.writing.atomic import check_writable
@@ -92,6 +93,9 @@ def _check_targets(data: str, model: str | None, labels: str | None) -> None:
     ]
     if len(set(named)) < len(named):
         raise ValueError("--model, --labels and the data must be different files.")
+    for target in (model, labels):
+        if target is not None and data != STANDARD_INPUT:
+            refuse_overwriting(data, target)
 
 
 def parameters(given: Mapping[str, Any]) -> dict[str, Any]:

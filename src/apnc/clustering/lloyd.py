@@ -1,6 +1,7 @@
 """Algorithm 2: Lloyd's iterations on the embeddings, as map and reduce."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -221,12 +222,13 @@ def label_into(write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepan
     """The same, with the labels handed on chunk by chunk instead of held; local engines only."""
     partials: list[Assignment] = []
 
-    def stream() -> Iterator[tuple[Array, Any]]:
+    def stream() -> Generator[tuple[Array, Any], None, None]:
         for chunk in Y.map(Label(discrepancy.against(centroids))):
             part: Assignment = chunk.rows
             partial = Assignment((), part.sums, part.n_rows)
             partials[:] = [partials[0] + partial if partials else partial]
             yield part.parts[0], chunk.carry
 
-    write(stream())
+    with closing(stream()) as labels:
+        write(labels)
     return partials[0]

@@ -50,6 +50,7 @@ def open(
     format: str | None = None,
     filesystem: Any = None,
     object_field: str | None = None,
+    zero_based: bool | str = "auto",
 ) -> Source:
     """A source of rows for ``fit``, ``predict`` and ``embed``, which take a plain path as well.
 
@@ -64,25 +65,36 @@ def open(
     format : one of the values of ``FORMATS``, where the name does not tell.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
     object_field : the field of each JSON line that is the instance; default: the whole value.
+    zero_based : whether indices of svmlight begin at 0; "auto": if index 0 occurs in the file. Say it where
+        files of one kind may lack feature 0, for fit and predict alike.
 
     """
+    request = {
+        "columns": columns,
+        "exclude": exclude,
+        "id_columns": id_columns,
+        "weight_column": weight_column,
+    }
     if isinstance(data, Source):
+        _refuse("a source that is open already", **request, object_field=object_field, filesystem=filesystem)
         return data
     format = format_of(data) if format is None else format
     if format not in FORMATS.values():
         known = ", ".join(dict.fromkeys(FORMATS.values()))
         raise SourceError(f"format={format!r} is unknown. Known: {known}.")
-    table = {"columns": columns, "exclude": exclude, "weight_column": weight_column, "id_columns": id_columns}
+    if format != "svmlight" and zero_based != "auto":
+        raise SourceError(f"zero_based is for svmlight, not for {format}.")
     if format in ("parquet", "arrow", "csv", "tsv"):
-        return _table(data, format, drop_null=drop_null, filesystem=filesystem, **table)
+        _refuse(format, object_field=object_field)
+        return _table(data, format, drop_null=drop_null, filesystem=filesystem, **request)
     if format == "jsonl":
         _refuse(format, columns=columns, exclude=exclude)
         from apnc.sources.objects import JsonLinesSource
 
-        ids = tuple(id_columns)
+        ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)
         return JsonLinesSource(data, object_field, ids, weight_column, drop_null, filesystem=filesystem)
-    _refuse(format, **table, filesystem=filesystem, object_field=object_field)
-    return _matrix(data, format, drop_null)
+    _refuse(format, **request, filesystem=filesystem, object_field=object_field)
+    return _matrix(data, format, drop_null, zero_based)
 
 
 def format_of(data: Any) -> str:
@@ -125,7 +137,7 @@ def _table(data: Any, format: str, **options: Any) -> Source:
     return open_table(data, format, **options)
 
 
-def _matrix(data: Any, format: str, drop_null: bool) -> Source:
+def _matrix(data: Any, format: str, drop_null: bool, zero_based: bool | str) -> Source:
     from apnc.sources.arrays import NpySource
     from apnc.sources.sparse import NpzSource, SvmlightSource
 
@@ -137,11 +149,26 @@ def _matrix(data: Any, format: str, drop_null: bool) -> Source:
         raise SourceError(
             f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
         )
-    kinds = {"npy": NpySource, "npz": NpzSource, "svmlight": SvmlightSource}
-    return kinds[format](Path(data), drop_null)
+    if format == "svmlight":
+        return SvmlightSource(Path(data), drop_null, zero_based=zero_based)
+    return NpySource(Path(data), drop_null) if format == "npy" else NpzSource(Path(data), drop_null)
 
 
 def _refuse(format: str, **options: Any) -> None:
-    given = [name for name, value in options.items() if value is not None and len(value)]
+    given = [name for name, value in options.items() if value is not None and value not in ((), [])]
     if given:
-        raise SourceError(f"{', '.join(given)} cannot be used with {format}, which has no named columns.")
+        raise SourceError(f"{', '.join(given)} cannot be used with {format}.")
+
+
+def refuse_overwriting(data: Any, target: Any) -> None:
+    """What is written must not replace what is read, nor land in a folder of it."""
+    given = data.name if isinstance(data, Source) else data
+    goal = Path(target).resolve()
+    for path in given if isinstance(given, list | tuple) else [given]:
+        if not isinstance(path, str | os.PathLike) or "://" in str(path):
+            continue
+        read = Path(path).resolve()
+        if goal == read or (read.is_dir() and read in goal.parents):
+            raise SourceError(
+                f"{target} would be written over or among the data in {path}; choose another place."
+            )

@@ -179,7 +179,8 @@ class TextPart(Part):
         with located(self.name):
             head = self._head()
             fields = next(text.reader([_first_line(head)], delimiter=delimiter), [])
-            self._has_header = not all(_is_number(field) for field in fields)
+            told = [field for field in fields if field.strip()]
+            self._has_header = not told or not all(map(_is_number, told))
             names = None if self._has_header else [f"column_{j}" for j in range(len(fields))]
             block = max(BLOCK, 4 * max(map(len, head.split(b"\n"))))
             self._read = csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
