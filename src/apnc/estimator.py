@@ -109,7 +109,7 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             scale=validation.check_scale(self.scale, self.kernel, job.given),
         )
         allow = partial(job.allow, n_clusters=n_clusters)
-        data = job.for_sampling()
+        data = job.for_sampling(settings)
         model, drawn = pipeline.fit_embedding(data, settings, allow, job.progress)
         job.tell_skipped(data)
         self._store_embedding(model)

@@ -12,11 +12,11 @@ from apnc import advice, plan
 from apnc.kernels import compute_dtype
 from apnc.memory import Budget
 from apnc.model import EmbeddingModel
-from apnc.pipeline import Data, Drawn
+from apnc.pipeline import Data, Drawn, EmbeddingSettings, auto_components, auto_landmarks, sample_sizes
 from apnc.progress import SILENT, Progress
 from apnc.sources.chunks import Layout, chunked
 from apnc.sources.family import MissingValuesError, Source, refuse_missing
-from apnc.sources.rows import numbers_held
+from apnc.sources.rows import n_rows, numbers_held
 
 Array = npt.NDArray[Any]
 #: Rows of a sample that is embedded; what its size is before the data was counted.
@@ -68,11 +68,19 @@ class Job:
         """The same, told to someone else."""
         return replace(self, progress=progress)
 
-    def for_sampling(self) -> Data:
-        """The data in chunks for hashing."""
-        problem = self.problem(300, 300, 8, 0, SAMPLE_ROWS)
-        self.budget.require(plan.sampling(problem, plan.LEAST_CHUNK_BYTES))
+    def for_sampling(self, settings: EmbeddingSettings) -> Data:
+        """The data in chunks for hashing; refuses a memory limit that the whole fit cannot keep, as far as is known."""
+        n, k = self.n_rows_known(), settings.n_clusters
+        l, m = settings.n_landmarks, settings.n_components  # noqa: E741
+        l = auto_landmarks(n or np.inf, k) if l == "auto" else int(l)  # noqa: E741
+        m = auto_components(k) if m == "auto" else int(m)
+        problem = self.problem(l, m, k, n or 0, sum(sample_sizes(settings).values()))
+        self.budget.require(plan.least(problem))
         return self._data(8 * self.held, problem)
+
+    def n_rows_known(self) -> int | None:
+        """Rows of the data, if they need not be counted."""
+        return self.given.n_rows_known() if isinstance(self.given, Source) else n_rows(self.given)
 
     def allow(self, drawn: Drawn, n_landmarks: int, n_components: int, n_clusters: int) -> None:
         """Refuse a memory limit that the fit cannot keep."""

@@ -170,18 +170,21 @@ def fit_embedding(
     return EmbeddingModel(kernel, _remember(coefficients, kernel), residual, drawn.scaling), drawn
 
 
-def draw_samples(
-    data: Data, settings: EmbeddingSettings, counted: Callable[[int], None] | None = None
-) -> Drawn:
-    """All samples of a fit; objects without canonical bytes are sampled by row number."""
-    k = settings.n_clusters
-    asked = settings.n_landmarks
+def sample_sizes(settings: EmbeddingSettings) -> dict[str, int]:
+    """Instances in each sample, at most."""
+    k, asked = settings.n_clusters, settings.n_landmarks
     sizes = {
         "landmarks": max(2000, 4 * k) if asked == "auto" else int(asked),
         "seeding": seeding_size(k),
     }
-    if settings.kernel.self_tuned:
-        sizes["bandwidth"] = BANDWIDTH_SAMPLE
+    return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if settings.kernel.self_tuned else {})
+
+
+def draw_samples(
+    data: Data, settings: EmbeddingSettings, counted: Callable[[int], None] | None = None
+) -> Drawn:
+    """All samples of a fit; objects without canonical bytes are sampled by row number."""
+    sizes = sample_sizes(settings)
     samples = {name: (derive(settings.seed, name), size) for name, size in sizes.items()}
     describe = settings.scale in ("minmax", "standard")
     if not data.by_number:

@@ -22,6 +22,7 @@ from sklearn.datasets import dump_svmlight_file, make_blobs
 from sklearn.exceptions import NotFittedError
 
 from apnc import KernelEmbedding, KernelKMeans, plan, sources
+from apnc.memory import parse_bytes
 from apnc.sources.chunks import Layout
 
 NAMES = [f"x{j}" for j in range(6)]
@@ -391,6 +392,20 @@ def test_the_memory_limit_is_obeyed_and_refused_when_too_small(tmp_path):
         assert done.returncode == 0, done.stderr
         allowed = float(limit.removesuffix("MB")) * 1e6
         assert int(done.stdout) <= 1.15 * allowed
+
+
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 500}, {"n_clusters": 300}])
+def test_the_limit_that_is_named_is_enough_at_once(tmp_path, options):
+    """Sizes that are only known after sampling do not make a second, larger refusal."""
+    X = np.random.default_rng(0).normal(size=(3000, 5))
+    csv_path = tmp_path / "x.csv"
+    np.savetxt(csv_path, X, delimiter=",")
+    for data in (X, csv_path):
+        with pytest.raises(ValueError, match="is too small") as refused:
+            KernelKMeans(random_state=0, memory_limit="9MB", **options).fit(data)
+        needed = str(refused.value).split("at least ")[1].split(" ")[0]
+        spare = f"{parse_bytes(needed) + 60_000_000}"
+        KernelKMeans(random_state=0, max_iter=2, memory_limit=int(spare), **options).fit(data)
 
 
 @pytest.mark.parametrize("limit", ["20 GB", "20gb", "15.5GiB", 10**11, "70000M", None])
