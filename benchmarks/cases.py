@@ -63,7 +63,7 @@ def embed_chunks_apnc(p: Prepared) -> Timed:
 
     embedding = KernelEmbedding(n_landmarks=p["l"], n_components=p["m"], random_state=0).fit(p["X"][:5000])
     model = embedding._embedding_model
-    data_ = Job(p["X"], None, peaks.n_threads(None), Budget.now(None)).for_embedding(model, 0)
+    data_ = Job(p["X"], None, peaks.n_threads(None), Budget.now(None)).for_embedding(model)
     embedded = model.embed(data_.chunks, data_.dtype)
     embedded.reduce(streaming.rows_of, int.__add__)
 

@@ -186,13 +186,13 @@ NOTES = """## What limits
 
 - **Embedding.** The share of the SGEMM peak counts 2 n l (d + m) operations. The Nystroem block is triangular
   ([decision 17](decisions/17-triangular-coefficients.md)), so a few percent of them are left out. Into one array
-  there is also the first touch of its memory, which on a virtual machine costs 0.5 to 1.5 s a GB.
+  there is also the first touch of its memory, which took 0.1 to 1.5 s a GB when tried on this machine.
 - **L1 pass.** The FP-add limit counts two additions an element. The loop takes a maximum and a fused multiply-add
   instead, which go through different units, so it may pass the limit (docs/decisions/14-compiled-loops.md).
-- **CovType.** At l = 500 half of the fit is products at the SGEMM rate; a quarter is the first touch of the 1.16 GB
-  of Y; the rest is passes, each of which reads Y once. Contestants stop when no label changes, after 7 to 20
-  iterations by the seed, which decides more of a ratio than anything else. The NMI of single random starts has two
-  modes (about 10 and about 15) for every contestant; means over seeds have their own cases.
+- **CovType.** By a profile at l = 500, two fifths of the fit is products at the SGEMM rate; a quarter is the first
+  touch of the 1.16 GB of Y; the rest is passes, each of which reads Y once. Contestants stop when no label changes,
+  after 7 to 20 iterations by the seed, which decides more of a ratio than anything else. The NMI of single random
+  starts has two modes (about 10 and about 15) for every contestant; means over seeds have their own cases.
 - **Reading and computing.** Unpacking Parquet is work for the processor too. With two cores the pass cannot take
   less than half of the processor time of reading and computing together (`cpu_seconds` in the rows).
 
@@ -201,9 +201,10 @@ NOTES = """## What limits
 Nothing in a pass is serial but the sum of partial results: k m additions a chunk, against 2 k m a row for its
 distances, so with chunks of 1,000 rows and more the share of the serial part is below 1 / 2000 of a core's work.
 Chunks wait in a queue of two a core, memory grows by two chunks (16 MB each) a core, and the order in which partial
-sums are added does not depend on the number of cores. The reader of a file is one thread: Parquet at 1 to 3 GB/s
-feeds as many cores as embed that much; at d = 50 float64, l = 200, m = 50 one core embeds 0.25 GB/s, so about
-eight. Small k and many cores are bound by memory bandwidth: one read of Y a pass.
+sums are added does not depend on the number of cores. The reader of a file is one thread, decoding is done by the
+workers: reading alone took less than half of what computing alone took on two cores (the last case but two), so
+from about four cores on a file like that one would limit the pass. Small k and many cores are bound by memory
+bandwidth: one read of Y a pass. Only a machine of two cores was there to measure.
 """
 
 
@@ -222,7 +223,7 @@ def page(table: Table) -> str:
         "Rendered from `benchmarks/results/speed.jsonl` by `python -m benchmarks.render`; `make bench` measures anew. "
         f"{first['cores']} cores ({first['machine']}), Python {first['python']}, {versions}. Each measurement is a "
         "process of its own, repetitions are interleaved, medians are shown. The machine is shared and noisy: ratios "
-        "within one run carry over, seconds do not.",
+        "within one case carry over, seconds do not. Cases may have been measured at different times of a day.",
         "## What was promised",
         "\n".join(
             ["| | bar | found | kept |", "| --- | --- | --- | --- |", *(bar.line(table) for bar in BARS)]

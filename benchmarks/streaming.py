@@ -112,7 +112,7 @@ def embedding_pass(read: bool, compute: bool) -> Callable[[Prepared], Timed]:
         km = estimator(p).fit(p["path"])
         model = km._embedding_model
         job = Job(open_source(p["path"]), None, 2, Budget.now(LIMIT))
-        data = job.for_embedding(model, p["k"])
+        data = job.for_embedding(model)
         chunks = data.chunks
         held = [] if read else list(chunks)
 

@@ -17,23 +17,20 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, plan, sources, validation, writing
+from apnc import pipeline, sources, validation, writing
 from apnc.clustering.lloyd import Write
-from apnc.discrepancy import Euclidean, Manhattan
-from apnc.embeddings import StableEmbedding
 from apnc.engines.local import n_threads
 from apnc.job import Job
-from apnc.kernels import PrecomputedKernel, compute_dtype, gamma_of
+from apnc.kernels import PrecomputedKernel, gamma_of
 from apnc.model import ClusterModel, EmbeddingModel
 from apnc.progress import CallbackSupport, callback_progress, make_progress, with_callbacks
 from apnc.sampling import Sample, concatenate
-from apnc.scaling import Columns, Scaling
 from apnc.sources import Source, is_source
 from apnc.sources.chunks import row_numbers
-from apnc.sources.rows import n_columns, n_rows
+from apnc.sources.rows import n_rows
 
 if TYPE_CHECKING:
-    from apnc.forecast import Asked, Forecast
+    from apnc.forecast import Forecast
 
 Array = npt.NDArray[Any]
 
@@ -83,7 +80,7 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         job = self._job(X, sample_weight)
         with job.reading():
-            data = job.for_embedding(self._embedding_model, 0)
+            data = job.for_embedding(self._embedding_model)
             yield data
         job.tell_skipped(data)
 
@@ -98,8 +95,8 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 writing.write_embedding(to, seen, ids_of(data.source, seen), self.n_components_)
         return Path(to)
 
-    def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
-        settings = pipeline.EmbeddingSettings(
+    def _embedding_settings(self, job: Job, n_clusters: int, seed: int) -> pipeline.EmbeddingSettings:
+        return pipeline.EmbeddingSettings(
             kernel=validation.check_kernel_choice(self),
             embedding=validation.check_embedding_choice(self.embedding),
             n_landmarks=validation.size_or_auto("n_landmarks", self.n_landmarks),
@@ -108,6 +105,9 @@ class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             n_clusters=n_clusters,
             scale=validation.check_scale(self.scale, self.kernel, job.given),
         )
+
+    def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
+        settings = self._embedding_settings(job, n_clusters, seed)
         allow = partial(job.allow, n_clusters=n_clusters)
         data = job.for_sampling(settings)
         model, drawn = pipeline.fit_embedding(data, settings, allow, job.progress)
@@ -392,7 +392,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
         with job.reading(), job.progress:
             settings = self._cluster_settings(job)
             drawn = self._fit_embedding(job, settings.n_clusters, settings.seed)
-            data = job.for_embedding(self._embedding_model, settings.n_clusters, drawn.census.n_rows)
+            data = job.for_clustering(self._embedding_model, settings.n_clusters, drawn)
             write = None if target is None else labels_writer(target, job.given)
             fit = pipeline.fit_clusters(data, self._embedding_model, drawn, settings, write, job.progress)
             self._store_fit(fit, target)
@@ -444,47 +444,8 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
             )
         job = self._job(X, reset=True)
         with job.reading():
-            rows = self._scaled(forecast.some_rows(job.given), job)
-            n, counted = forecast.count_rows(job.given)
-            l, m = self._sizes(n)  # noqa: E741
-            problem = job.problem(l, m, self.n_clusters, n, 5000)
-            job.budget.require(plan.least(problem))
-            return forecast.forecast(job, rows, self._asked(rows, l, m), n, counted)
-
-    def _scaled(self, rows: Any, job: Job) -> Any:
-        """Rows as the kernel will see them, about."""
-        kind = validation.check_scale(self.scale, self.kernel, job.given)
-        if kind is None:
-            return rows
-        learned = (
-            Scaling.unit()
-            if kind == "unit"
-            else Scaling.learned(kind, Columns.of(rows, np.ones(n_rows(rows))))
-        )
-        return learned(rows, compute_dtype(job.given))
-
-    def _sizes(self, n: int) -> tuple[int, int]:
-        """l and m for n rows, if they are all distinct."""
-        k = validation.positive_integer("n_clusters", self.n_clusters)
-        l = validation.size_or_auto("n_landmarks", self.n_landmarks)  # noqa: E741
-        m = validation.size_or_auto("n_components", self.n_components)
-        l = pipeline.auto_landmarks(n, k) if l == "auto" else min(n, int(l))  # noqa: E741
-        m = pipeline.auto_components(k) if m == "auto" else int(m)
-        embedding = validation.check_embedding_choice(self.embedding)
-        return l, m if isinstance(embedding, StableEmbedding) else min(l, m)
-
-    def _asked(self, rows: Any, n_landmarks: int, n_components: int) -> "Asked":
-        """The kernel tuned on some rows, and what else a rehearsal needs."""
-        from apnc.forecast import Asked
-
-        some = rows[:1000]
-        kernel = validation.check_kernel_choice(self).resolve(some, np.ones(n_rows(some)), n_columns(some))
-        stable = isinstance(validation.check_embedding_choice(self.embedding), StableEmbedding)
-        e = Manhattan() if stable else Euclidean()
-        labels = not isinstance(self.init, str) and validation.are_labels(self.init, callable(self.kernel))
-        partition = labels or (isinstance(self.init, str) and self.init == "random-partition")
-        refined = isinstance(self.init, str) and self._n_restarts(self.init) > 1
-        return Asked(kernel, e, n_landmarks, n_components, self.n_clusters, self.max_iter, refined, partition)
+            clusters = self._cluster_settings(job)
+            return forecast.forecast(job, self._embedding_settings(job, clusters.n_clusters, 0), clusters)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Cluster X and return ``labels_``."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from apnc import plan
 from apnc.clustering.lloyd import SumByNearest
-from apnc.discrepancy import Discrepancy, Euclidean
-from apnc.embeddings import Block, Coefficients
+from apnc.discrepancy import Discrepancy, Euclidean, Manhattan
+from apnc.embeddings import Block, Coefficients, StableEmbedding
 from apnc.embeddings.family import embedding_steps
 from apnc.embeddings.spectrum import decompose, landmark_kernel
 from apnc.engines.contract import Chunk
@@ -21,9 +21,11 @@ from apnc.engines.spill import kept_bytes
 from apnc.job import Job
 from apnc.kernels import Kernel, compute_dtype
 from apnc.nearest import PartialSums
+from apnc.pipeline import BANDWIDTH_SAMPLE, ClusterSettings, EmbeddingSettings, expected_sizes, sample_sizes
 from apnc.sampling import TakeCensus, content_hash
+from apnc.scaling import Columns, Scaling
 from apnc.sources.family import Source, SourceError
-from apnc.sources.rows import n_rows
+from apnc.sources.rows import n_columns, n_rows
 
 Array = npt.NDArray[Any]
 
@@ -103,12 +105,17 @@ class Asked:
         return replace(self, n_components=max(1, min(self.n_components, int(rank))))
 
 
-def forecast(job: Job, rows: Any, asked: Asked, n: int, counted: bool) -> Forecast:
-    """From a rehearsal on some first rows of the data to the whole of it."""
+def forecast(job: Job, settings: EmbeddingSettings, clusters: ClusterSettings) -> Forecast:
+    """From a rehearsal on some rows of the data to the whole of it; refuses a memory limit that cannot be kept."""
+    n, counted = count_rows(job.given)
+    job.budget.require(plan.least(job.expected(settings, n)))
+    rows = scaled(some_rows(job.given), settings.scale, compute_dtype(job.given))
+    asked = ask(rows, settings, clusters, n)
     asked = asked.within(expected_rank(rows, asked))
     speeds = rehearse(job, rows, asked)
     iterations = asked.iterations
-    problem = job.problem(asked.n_landmarks, asked.n_components, asked.n_clusters, n, 5000)
+    samples = sum(sample_sizes(settings).values())
+    problem = job.problem(asked.n_landmarks, asked.n_components, asked.n_clusters, n, samples)
     kept = kept_bytes(n, asked.n_components)
     held = min(kept, plan.room_for_rows(problem, job.budget.free))
     data_passes = 4 if asked.partition else 3
@@ -146,6 +153,25 @@ def expected_rank(rows: Any, asked: Asked) -> float:
         return float(asked.n_landmarks)
     growth = np.log2(max(1, values) / max(1, less))
     return float(values * (asked.n_landmarks / n_rows(few)) ** growth)
+
+
+def ask(rows: Any, settings: EmbeddingSettings, clusters: ClusterSettings, n: int) -> Asked:
+    """The kernel tuned on some rows, and sizes for n."""
+    some = rows[:BANDWIDTH_SAMPLE]
+    kernel = settings.kernel.resolve(some, np.ones(n_rows(some)), n_columns(some))
+    e = Manhattan() if isinstance(settings.embedding, StableEmbedding) else Euclidean()
+    l, m = expected_sizes(settings, n)  # noqa: E741
+    k, refined = clusters.n_clusters, clusters.n_init > 1
+    return Asked(kernel, e, l, m, k, clusters.max_iter, refined, clusters.needs_all_rows)
+
+
+def scaled(rows: Any, kind: str | None, dtype: type) -> Any:
+    """Rows as the kernel will see them, about."""
+    if kind is None:
+        return rows
+    if kind == "unit":
+        return Scaling.unit()(rows, dtype)
+    return Scaling.learned(kind, Columns.of(rows, np.ones(n_rows(rows))))(rows, dtype)
 
 
 def operations(held: int, asked: Asked, passes: int) -> float:

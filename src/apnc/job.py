@@ -12,15 +12,13 @@ from apnc import advice, plan
 from apnc.kernels import compute_dtype
 from apnc.memory import Budget
 from apnc.model import EmbeddingModel
-from apnc.pipeline import Data, Drawn, EmbeddingSettings, auto_components, auto_landmarks, sample_sizes
+from apnc.pipeline import Data, Drawn, EmbeddingSettings, expected_sizes, sample_sizes
 from apnc.progress import SILENT, Progress
 from apnc.sources.chunks import Layout, chunked
 from apnc.sources.family import MissingValuesError, Source, refuse_missing
 from apnc.sources.rows import n_rows, numbers_held
 
 Array = npt.NDArray[Any]
-#: Rows of a sample that is embedded; what its size is before the data was counted.
-SAMPLE_ROWS = 5000
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,14 @@ class Job:
 
     def for_sampling(self, settings: EmbeddingSettings) -> Data:
         """The data in chunks for hashing; refuses a memory limit that the whole fit cannot keep, as far as is known."""
-        n, k = self.n_rows_known(), settings.n_clusters
-        l, m = settings.n_landmarks, settings.n_components  # noqa: E741
-        l = auto_landmarks(n or np.inf, k) if l == "auto" else int(l)  # noqa: E741
-        m = auto_components(k) if m == "auto" else int(m)
-        problem = self.problem(l, m, k, n or 0, sum(sample_sizes(settings).values()))
+        problem = self.expected(settings, self.n_rows_known())
         self.budget.require(plan.least(problem))
         return self._data(8 * self.held, problem)
+
+    def expected(self, settings: EmbeddingSettings, n_rows: int | None) -> plan.Problem:
+        """What the memory of a fit depends on, before anything is sampled."""
+        l, m = expected_sizes(settings, n_rows or np.inf)  # noqa: E741
+        return self.problem(l, m, settings.n_clusters, n_rows or 0, sum(sample_sizes(settings).values()))
 
     def n_rows_known(self) -> int | None:
         """Rows of the data, if they need not be counted."""
@@ -88,11 +87,20 @@ class Job:
         n = drawn.census.n_rows
         self.budget.require(plan.least(self.problem(n_landmarks, n_components, n_clusters, n, rows)))
 
-    def for_embedding(self, model: EmbeddingModel, n_clusters: int, n_rows: int = 0) -> Data:
-        """The data in chunks that suit a fitted embedding; ``n_rows`` is 0 where Y is not kept."""
-        row_bytes = model.row_bytes(self.held, compute_dtype(self.given))
+    def for_embedding(self, model: EmbeddingModel) -> Data:
+        """The data in chunks for a fitted embedding, of which nothing is kept."""
+        return self._embedding(model, 0, self.n_rows_known() or 0, 0)
+
+    def for_clustering(self, model: EmbeddingModel, n_clusters: int, drawn: Drawn) -> Data:
+        """The same, with room for what is kept of the embedding."""
+        samples = sum(len(sample) for sample in drawn.samples.values())
+        return self._embedding(model, n_clusters, drawn.census.n_rows, samples)
+
+    def _embedding(self, model: EmbeddingModel, n_clusters: int, n: int, samples: int) -> Data:
         l, m = model.coefficients.n_landmarks, model.coefficients.n_components  # noqa: E741
-        return self._data(row_bytes, self.problem(l, m, n_clusters, n_rows, SAMPLE_ROWS))
+        problem = self.problem(l, m, n_clusters, n, samples)
+        self.budget.require(plan.clustering(problem, plan.LEAST_CHUNK_BYTES))
+        return self._data(model.row_bytes(self.held, compute_dtype(self.given)), problem)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -145,11 +145,7 @@ def fit_embedding(
     drawn = draw_samples(data, settings, progress.total).scaled(settings.scale, data.dtype)
     advice.refuse_too_few(settings.n_clusters, drawn.census)
     landmarks = choose_landmarks(drawn, settings)
-    m = (
-        auto_components(settings.n_clusters)
-        if settings.n_components == "auto"
-        else int(settings.n_components)
-    )
+    m = expected_sizes(settings, len(landmarks))[1]
     if allow is not None:
         allow(drawn, len(landmarks), m)
     progress.stage("coefficients", None)
@@ -168,6 +164,15 @@ def fit_embedding(
     residual = measure_residual(Y, diagonal, seeding.weights)
     advice.advise_on_residual(residual, coefficients)
     return EmbeddingModel(kernel, _remember(coefficients, kernel), residual, drawn.scaling), drawn
+
+
+def expected_sizes(settings: EmbeddingSettings, n_distinct: float) -> tuple[int, int]:
+    """l and m for so many distinct instances; m before the rank caps it."""
+    k, l, m = settings.n_clusters, settings.n_landmarks, settings.n_components  # noqa: E741
+    return (
+        auto_landmarks(n_distinct, k) if l == "auto" else int(min(n_distinct, int(l))),
+        auto_components(k) if m == "auto" else int(m),
+    )
 
 
 def sample_sizes(settings: EmbeddingSettings) -> dict[str, int]:

@@ -49,3 +49,10 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_benchmark_page_is_made_of_the_committed_rows():
+    from benchmarks.render import page, read
+    from benchmarks.run import RESULTS
+
+    assert (ROOT / "docs" / "benchmarks.md").read_text() == page(read(RESULTS))

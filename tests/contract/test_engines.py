@@ -242,6 +242,14 @@ def test_what_is_sent_to_workers_can_be_pickled(digits):
         pickle.loads(pickle.dumps(step))(chunk)
 
 
+def test_passes_over_spilled_chunks_may_overlap():
+    rows = np.arange(3000.0).reshape(300, 10)
+    with spilled(rows, np.ones(300), 60).cached() as kept:
+        for one, two in zip(kept, kept, strict=True):
+            np.testing.assert_array_equal(one.rows, two.rows)
+            np.testing.assert_array_equal(one.rows, rows[one.carry.start : one.carry.stop])
+
+
 def test_reading_goes_on_while_the_workers_compute():
     """The next pieces are read before the present ones are done: each side waits for the other's progress."""
     from threading import Event

@@ -281,3 +281,20 @@ def test_not_converged_warns(digits):
 def test_verbose_prints_iterations(digits, capsys):
     km = KernelKMeans(5, n_landmarks=50, random_state=0, verbose=1).fit(digits[0])
     assert capsys.readouterr().out.count("iteration") == km.n_iter_
+
+
+@pytest.mark.parametrize(("discrepancy", "metric"), [(Euclidean(), "euclidean"), (Manhattan(), "cityblock")])
+@pytest.mark.parametrize("m", [511, 512, 513, 1300])
+@pytest.mark.parametrize("k", [3, 40])
+@pytest.mark.parametrize("offset", [0, 300])
+def test_long_rows_are_summed_in_parts(discrepancy, metric, m, k, offset):
+    """Products and maxima are taken 512 components at a time; far from the origin most of them cancel."""
+    rng = np.random.default_rng(m)
+    Y = (rng.normal(size=(61, m)) + offset).astype(np.float32)
+    C = rng.normal(size=(k, m)) + offset
+    expected = cdist(Y.astype(np.float64), C, metric)
+    labels, partial = discrepancy.against(C).assign(Y, np.ones(61), {}, exact=True)
+    np.testing.assert_array_equal(labels, expected.argmin(axis=1))
+    assert partial.inertia == pytest.approx((expected.min(axis=1) ** 2).sum())
+    squared = discrepancy.squared_to(Y)(C.astype(np.float32))
+    np.testing.assert_allclose(squared, expected**2, rtol=1e-4 if offset == 0 else 0.2)

@@ -394,6 +394,13 @@ def test_the_memory_limit_is_obeyed_and_refused_when_too_small(tmp_path):
         assert int(done.stdout) <= 1.15 * allowed
 
 
+def test_predicting_keeps_the_limit_too(X):
+    km = estimator().fit(X).set_params(memory_limit="9MB")
+    for method in (km.predict, km.embed, km.transform):
+        with pytest.raises(ValueError, match="memory_limit=9MB is too small"):
+            method(X)
+
+
 @pytest.mark.parametrize("options", [{}, {"n_landmarks": 500}, {"n_clusters": 300}])
 def test_the_limit_that_is_named_is_enough_at_once(tmp_path, options):
     """Sizes that are only known after sampling do not make a second, larger refusal."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -14,75 +14,44 @@ from apnc.evaluation import count_rows
 from apnc.progress.stage import duration
 from apnc.writing import EMBEDDING_KINDS, LABEL_KINDS, check_target
 
+READ: opt.Declared = {"model": (opt.Model, opt.REQUIRED), "data": (opt.Data, opt.REQUIRED)}
+SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.ALWAYS)
 
-def predict(
-    context: typer.Context,
-    model: opt.Model,
-    data: opt.Data,
-    *,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    id_column: opt.IdColumn = None,
-    drop_null: opt.DropNull = False,
-    format: opt.Format = None,
-    object_field: opt.ObjectField = None,
-    kernel: opt.KernelAgain = None,
-    trust: opt.Trust = None,
-    labels: opt.Labels,
-    as_json: opt.Json = False,
-    memory_limit: opt.MemoryLimit = None,
-    threads: opt.Threads = None,
-    config: opt.Config = None,
-    debug: opt.Debug = False,
-) -> None:
+
+@opt.takes(*SHARED, {"labels": (opt.Labels, opt.REQUIRED)})
+def predict(context: typer.Context) -> None:
     """Label the rows of DATA with the clusters of MODEL.
 
     Example: apnc predict events.apnc new.parquet --id-column key --labels labels.parquet
     """
-    started = time.perf_counter()
-    check_target(labels, LABEL_KINDS)
-    _refuse_same(labels, model, data)
-    with quiet_output():
-        km = _loaded(model, context.params, "predict")
-        with opened(data, context.params) as source:
-            km.predict(source, to=labels)
+    started, labels = time.perf_counter(), context.params["labels"]
+    km = _apply(context.params, "predict", labels, LABEL_KINDS)
     result = {"rows": count_rows(labels), "clusters": len(km.cluster_centers_), "labels": labels}
-    _show(result, started, as_json)
+    _show(result, started, context.params["as_json"])
 
 
-def embed(
-    context: typer.Context,
-    model: opt.Model,
-    data: opt.Data,
-    *,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    id_column: opt.IdColumn = None,
-    drop_null: opt.DropNull = False,
-    format: opt.Format = None,
-    object_field: opt.ObjectField = None,
-    kernel: opt.KernelAgain = None,
-    trust: opt.Trust = None,
-    out: opt.Out,
-    as_json: opt.Json = False,
-    memory_limit: opt.MemoryLimit = None,
-    threads: opt.Threads = None,
-    config: opt.Config = None,
-    debug: opt.Debug = False,
-) -> None:
+@opt.takes(*SHARED, {"out": (opt.Out, opt.REQUIRED)})
+def embed(context: typer.Context) -> None:
     """Write the vectors that the kernel of MODEL makes of the rows of DATA.
 
     Example: apnc embed events.apnc new.parquet --out vectors.npy
     """
-    started = time.perf_counter()
-    check_target(out, EMBEDDING_KINDS)
-    _refuse_same(out, model, data)
-    with quiet_output():
-        km = _loaded(model, context.params, "embed")
-        with opened(data, context.params) as source:
-            km.embed(source, to=out)
+    started, out = time.perf_counter(), context.params["out"]
+    km = _apply(context.params, "embed", out, EMBEDDING_KINDS)
     result = {"rows": count_rows(out), "n_components": km.n_components_, "out": out}
-    _show(result, started, as_json)
+    _show(result, started, context.params["as_json"])
+
+
+def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[str]) -> Any:
+    """The model, after one of its methods has written what it makes of the data."""
+    model, data = given["model"], given["data"]
+    check_target(target, kinds)
+    _refuse_same(target, model, data)
+    with quiet_output():
+        km = _loaded(model, given, method)
+        with opened(data, given) as source:
+            getattr(km, method)(source, to=target)
+    return km
 
 
 def _loaded(model: str, given: Mapping[str, Any], method: str) -> Any:

@@ -22,59 +22,28 @@ from apnc.validation import known_name
 from apnc.writing import LABEL_KINDS, check_target
 from apnc.writing.atomic import check_writable
 
+SAVING: opt.Declared = {"model": (opt.SaveModel, None), "labels": (opt.SaveLabels, None)}
+JUDGING: opt.Declared = {"quiet": (opt.Quiet, False), "strict": (opt.Strict, False)}
 
-# The arguments declare the options; their values are taken from the context, where those of the file are too.
-def fit(
-    context: typer.Context,
-    data: opt.Data,
-    *,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    id_column: opt.IdColumn = None,
-    weight_column: opt.WeightColumn = None,
-    drop_null: opt.DropNull = False,
-    format: opt.Format = None,
-    object_field: opt.ObjectField = None,
-    scale: opt.Scale = "none",
-    kernel: opt.Kernel = "rbf",
-    gamma: opt.Gamma = None,
-    coef0: opt.Coef0 = 1.0,
-    degree: opt.Degree = 3.0,
-    normalize_kernel: opt.NormalizeKernel = False,
-    embedding: opt.Embedding = "nystroem",
-    landmarks: opt.Landmarks = "auto",
-    components: opt.Components = "auto",
-    clusters: opt.Clusters,
-    init: opt.Init = "k-means++",
-    n_init: opt.NInit = "auto",
-    max_iter: opt.MaxIter = 300,
-    tol: opt.Tol = 1e-4,
-    model: opt.SaveModel = None,
-    labels: opt.SaveLabels = None,
-    as_json: opt.Json = False,
-    memory_limit: opt.MemoryLimit = None,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    config: opt.Config = None,
-    quiet: opt.Quiet = False,
-    strict: opt.Strict = False,
-    debug: opt.Debug = False,
-) -> None:
+
+@opt.takes({"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, JUDGING, opt.ALWAYS)
+def fit(context: typer.Context) -> None:
     """Find clusters in DATA; write a model, labels, or both.
 
     Example: apnc fit events.parquet --clusters 10 --id-column key --model events.apnc --labels labels.parquet
     """
     given, started = context.params, time.perf_counter()
+    data, model, labels = given["data"], given["model"], given["labels"]
     _check_targets(data, model, labels)
-    km = KernelKMeans(clusters, **parameters(given))
+    km = KernelKMeans(given["clusters"], **parameters(given))
     with quiet_output():
         with opened(data, given) as source:
             km.fit(source, labels_to=labels)
         if model is not None:
             _save(km, model, labels, {"data": data, **effective(context)})
     result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), time.perf_counter() - started)
-    show_json(result) if as_json else show_lines(_summary(result))
-    if strict and not result["converged"]:
+    show_json(result) if given["as_json"] else show_lines(_summary(result))
+    if given["strict"] and not result["converged"]:
         raise typer.Exit(NOT_CONVERGED)
 
 

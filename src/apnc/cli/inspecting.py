@@ -13,21 +13,15 @@ from apnc.persistence.container import Container
 SHOWN = 20
 
 
-def inspect(
-    context: typer.Context,
-    model: opt.Model,
-    kernel: opt.KernelAgain = None,
-    trust: opt.Trust = None,
-    as_json: opt.Json = False,
-    config: opt.Config = None,
-    debug: opt.Debug = False,
-) -> None:
+@opt.takes({"model": (opt.Model, opt.REQUIRED)}, opt.TRUSTING, opt.ALWAYS)
+def inspect(context: typer.Context) -> None:
     """Say what is in MODEL: what it is, how it was made, how large the clusters are, how good the embedding is.
 
     Example: apnc inspect events.apnc
     """
+    model = context.params["model"]
     result = {**_origin(model), **_facts(load_model(model, context.params))}
-    show_json(result) if as_json else show_lines(_lines(result))
+    show_json(result) if context.params["as_json"] else show_lines(_lines(result))
 
 
 def _origin(model: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Options of the commands: names, help texts, and the words that complete them."""
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
@@ -187,7 +189,7 @@ MemoryLimit = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, _option(RUN, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result.")
+    int, _option(CLUSTERING, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result.")
 ]
 Threads = Annotated[int | None, _option(RUN, "--threads", "NUMBER", "Cores to use. Without it: all.")]
 Quiet = Annotated[bool, _option(RUN, "--quiet", None, "Show no progress.")]
@@ -218,3 +220,64 @@ Trust = Annotated[
     str | None,
     _option(KERNEL, "--trust", "NAME", "The same: the function that the model names, if it may be imported."),
 ]
+
+
+Declared = dict[str, tuple[Any, Any]]
+REQUIRED = inspect.Parameter.empty
+
+#: Options that several commands share, by parameter: what they are, and their default.
+READING: Declared = {
+    "columns": (Columns, None),
+    "exclude": (Exclude, None),
+    "id_column": (IdColumn, None),
+    "drop_null": (DropNull, False),
+    "format": (Format, None),
+    "object_field": (ObjectField, None),
+}
+FITTING: Declared = {
+    **READING,
+    "weight_column": (WeightColumn, None),
+    "scale": (Scale, "none"),
+    "kernel": (Kernel, "rbf"),
+    "gamma": (Gamma, None),
+    "coef0": (Coef0, 1.0),
+    "degree": (Degree, 3.0),
+    "normalize_kernel": (NormalizeKernel, False),
+    "embedding": (Embedding, "nystroem"),
+    "landmarks": (Landmarks, "auto"),
+    "components": (Components, "auto"),
+    "clusters": (Clusters, REQUIRED),
+    "init": (Init, "k-means++"),
+    "n_init": (NInit, "auto"),
+    "max_iter": (MaxIter, 300),
+    "tol": (Tol, 1e-4),
+    "seed": (Seed, 0),
+}
+TRUSTING: Declared = {"kernel": (KernelAgain, None), "trust": (Trust, None)}
+LIMITS: Declared = {"memory_limit": (MemoryLimit, None), "threads": (Threads, None)}
+ALWAYS: Declared = {"as_json": (Json, False), "config": (Config, None), "debug": (Debug, False)}
+
+
+def takes(*groups: Declared) -> Callable[[Callable[[typer.Context], None]], Callable[..., None]]:
+    """Declare the options of a command that finds their values in ``context.params``."""
+
+    def declare(command: Callable[[typer.Context], None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(context: typer.Context, **_: Any) -> None:
+            command(context)
+
+        declared = {name: found for group in groups for name, found in group.items()}
+        only, own = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        options = [
+            inspect.Parameter(name, only, default=default, annotation=kind)
+            for name, (kind, default) in declared.items()
+        ]
+        context = inspect.Parameter("context", own, annotation=typer.Context)
+        run.__signature__ = inspect.Signature([context, *options])  # type: ignore[attr-defined]
+        run.__annotations__ = {
+            "context": typer.Context,
+            **{name: kind for name, (kind, _) in declared.items()},
+        }
+        return run
+
+    return declare

@@ -14,38 +14,8 @@ from apnc.memory import show_bytes
 from apnc.progress.stage import duration
 
 
-def plan(
-    context: typer.Context,
-    data: opt.Data,
-    *,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    id_column: opt.IdColumn = None,
-    weight_column: opt.WeightColumn = None,
-    drop_null: opt.DropNull = False,
-    format: opt.Format = None,
-    object_field: opt.ObjectField = None,
-    scale: opt.Scale = "none",
-    kernel: opt.Kernel = "rbf",
-    gamma: opt.Gamma = None,
-    coef0: opt.Coef0 = 1.0,
-    degree: opt.Degree = 3.0,
-    normalize_kernel: opt.NormalizeKernel = False,
-    embedding: opt.Embedding = "nystroem",
-    landmarks: opt.Landmarks = "auto",
-    components: opt.Components = "auto",
-    clusters: opt.Clusters,
-    init: opt.Init = "k-means++",
-    n_init: opt.NInit = "auto",
-    max_iter: opt.MaxIter = 300,
-    tol: opt.Tol = 1e-4,
-    as_json: opt.Json = False,
-    memory_limit: opt.MemoryLimit = None,
-    seed: opt.Seed = 0,
-    threads: opt.Threads = None,
-    config: opt.Config = None,
-    debug: opt.Debug = False,
-) -> None:
+@opt.takes({"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, opt.LIMITS, opt.ALWAYS)
+def plan(context: typer.Context) -> None:
     """Say what `apnc fit` with the same options will take, after a rehearsal of a second or two on some rows.
 
     Passes, operations, bytes moved, peak memory, disk and seconds; a memory limit that cannot be kept is refused.
@@ -53,10 +23,10 @@ def plan(
     Example: apnc plan events.parquet --clusters 10 --memory-limit 2GB
     """
     given = {**context.params, "quiet": True}
-    km = KernelKMeans(clusters, **parameters(given))
-    with opened(data, given) as source:
+    km = KernelKMeans(given["clusters"], **parameters(given))
+    with opened(given["data"], given) as source:
         found = km.plan(source)
-    show_json(result(found)) if as_json else show_lines(lines(found))
+    show_json(result(found)) if given["as_json"] else show_lines(lines(found))
 
 
 def result(found: Forecast) -> dict[str, Any]:

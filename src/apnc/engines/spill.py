@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import IO, Any, Self, TypeVar
 
 import numpy as np
@@ -49,6 +50,7 @@ class Kept:
         self._file: IO[bytes] | None = None
         self._end = 0
         self._closed = False
+        self._reading = Lock()
 
     def add(self, chunk: Chunk) -> None:
         """Keep the next chunk."""
@@ -104,15 +106,15 @@ class Kept:
 
     def _read(self, into: Array, offset: int) -> None:
         assert self._file is not None
-        self._file.seek(offset)
         view = _bytes_of(into)
-        while view:
-            n = self._file.readinto(view)  # type: ignore[attr-defined]
-            if not n:
-                raise OSError(
-                    f"The temporary file of the embedding is shorter than {offset + into.nbytes:,} bytes."
-                )
-            view = view[n:]
+        with self._reading:
+            self._file.seek(offset)
+            while view and (n := self._file.readinto(view)):  # type: ignore[attr-defined]
+                view = view[n:]
+        if view:
+            raise OSError(
+                f"The temporary file of the embedding is shorter than {offset + into.nbytes:,} bytes."
+            )
 
 
 def _bytes_of(array: Array) -> memoryview:
