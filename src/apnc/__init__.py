@@ -4,7 +4,7 @@
 import sklearn.base  # noqa: F401
 
 from apnc.embeddings import Embedding, EnsembleEmbedding, NystroemEmbedding, StableEmbedding
-from apnc.estimator import KernelEmbedding, KernelKMeans
+from apnc.estimators import KernelEmbedding, KernelKMeans
 from apnc.persistence import load
 
 __version__ = "0.1.0"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import apnc.estimator
+import apnc.estimators.kmeans
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -25,7 +25,7 @@ def test_examples_in_the_documents(page, tmp_path, monkeypatch):
 
 
 def test_examples_in_docstrings():
-    result = doctest.testmod(apnc.estimator)
+    result = doctest.testmod(apnc.estimators.kmeans)
     assert result.attempted > 3
     assert result.failed == 0
 

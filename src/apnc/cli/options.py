@@ -189,7 +189,10 @@ MemoryLimit = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, _option(CLUSTERING, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result.")
+    int,
+    _option(
+        CLUSTERING, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result."
+    ),
 ]
 Threads = Annotated[int | None, _option(RUN, "--threads", "NUMBER", "Cores to use. Without it: all.")]
 Quiet = Annotated[bool, _option(RUN, "--quiet", None, "Show no progress.")]

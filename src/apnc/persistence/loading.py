@@ -25,7 +25,7 @@ DISCREPANCIES: dict[str, type[Discrepancy]] = {"euclidean": Euclidean, "manhatta
 
 def estimators() -> dict[str, type]:
     """The classes that can be stored, by name."""
-    from apnc.estimator import KernelEmbedding, KernelKMeans
+    from apnc.estimators import KernelEmbedding, KernelKMeans
 
     return {"KernelKMeans": KernelKMeans, "KernelEmbedding": KernelEmbedding}
 

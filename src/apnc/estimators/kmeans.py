@@ -1,32 +1,19 @@
-"""The public estimators: they validate and store; ``pipeline`` computes."""
+"""Kernel k-means as a clusterer."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    clone,
-)
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClusterMixin, clone
 
-from apnc import pipeline, sources, validation, writing
-from apnc.clustering.lloyd import Write
-from apnc.engines.local import n_threads
+from apnc import pipeline, validation, writing
+from apnc.estimators.base import KernelEstimator
+from apnc.estimators.outputs import checked_labels, labels_writer
 from apnc.job import Job
-from apnc.kernels import PrecomputedKernel, gamma_of
-from apnc.model import ClusterModel, EmbeddingModel
-from apnc.progress import CallbackSupport, callback_progress, make_progress, with_callbacks
-from apnc.sampling import Sample, concatenate
-from apnc.sources import Source, is_source
-from apnc.sources.chunks import row_numbers
+from apnc.model import ClusterModel
+from apnc.progress import CallbackSupport, callback_progress, with_callbacks
+from apnc.sampling import Sample
 from apnc.sources.rows import n_rows
 
 if TYPE_CHECKING:
@@ -34,220 +21,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-#: Rows of id columns read at a time.
-ID_ROWS = 65_536
 
-
-class _KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What both estimators share: reading data, and fitting the embedding."""
-
-    _embedding_model: EmbeddingModel
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel == "chi2"
-        return tags
-
-    def _job(self, X: Any, sample_weight: Any = None, reset: bool = False) -> Job:
-        """X checked, as rows in memory or a source, with the means to work on it."""
-        progress = make_progress(getattr(self, "verbose", 0))
-        threads = n_threads(self.n_jobs)
-        if is_source(X) and not (self.kernel == "precomputed" and hasattr(X, "shape")):
-            if sample_weight is not None:
-                raise ValueError(
-                    "Weights of a file come from it: apnc.sources.open(..., weight_column='name')."
-                )
-            source = validation.read_source(self, X, reset)
-            return Job.begin(source, None, threads, self.memory_limit, progress)
-        rows = self._read(X, reset)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
-        return Job.begin(rows, weights, threads, self.memory_limit, progress)
-
-    def _read(self, X: Any, reset: bool) -> Any:
-        """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
-        if self.kernel == "precomputed" and not reset:
-            kernel = self._embedding_model.kernel
-            assert isinstance(kernel, PrecomputedKernel)
-            name = type(self).__name__
-            return validation.as_new_given_rows(X, kernel.n_instances, self.n_landmarks_, name)
-        return validation.read(self, X, reset)
-
-    @contextmanager
-    def _new_data(self, X: Any, sample_weight: Any = None) -> Iterator[pipeline.Data]:
-        """New data in chunks that suit the fitted embedding."""
-        check_is_fitted(self)
-        job = self._job(X, sample_weight)
-        with job.reading():
-            data = job.for_embedding(self._embedding_model)
-            yield data
-        job.tell_skipped(data)
-
-    def _write_embedding(self, X: Any, to: Any, out: type) -> Path:
-        """Y of X to a file, chunk after chunk."""
-        writing.check_target(to, writing.EMBEDDING_KINDS)
-        sources.refuse_overwriting(X, to)
-        with self._new_data(X) as data:
-            chunks = self._embedding_model.embed(data.chunks, data.dtype, out)
-            with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
-                seen = Seen(stream)
-                writing.write_embedding(to, seen, ids_of(data.source, seen), self.n_components_)
-        return Path(to)
-
-    def _embedding_settings(self, job: Job, n_clusters: int, seed: int) -> pipeline.EmbeddingSettings:
-        return pipeline.EmbeddingSettings(
-            kernel=validation.check_kernel_choice(self),
-            embedding=validation.check_embedding_choice(self.embedding),
-            n_landmarks=validation.size_or_auto("n_landmarks", self.n_landmarks),
-            n_components=validation.size_or_auto("n_components", self.n_components),
-            seed=seed,
-            n_clusters=n_clusters,
-            scale=validation.check_scale(self.scale, self.kernel, job.given),
-        )
-
-    def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
-        settings = self._embedding_settings(job, n_clusters, seed)
-        allow = partial(job.allow, n_clusters=n_clusters)
-        data = job.for_sampling(settings)
-        model, drawn = pipeline.fit_embedding(data, settings, allow, job.progress)
-        job.tell_skipped(data)
-        self._store_embedding(model)
-        return drawn
-
-    def _store_embedding(self, model: EmbeddingModel) -> None:
-        blocks = model.coefficients.blocks
-        self._embedding_model = model
-        self.gamma_ = gamma_of(model.kernel)
-        self.n_landmarks_ = model.coefficients.n_landmarks
-        self.n_components_ = model.coefficients.n_components
-        self.residual_ = model.residual
-        for stale in ("landmarks_", "landmark_indices_"):
-            self.__dict__.pop(stale, None)
-        if isinstance(model.kernel, PrecomputedKernel):
-            self.landmark_indices_ = np.concatenate([block.landmarks.numbers for block in blocks])
-        else:
-            self.landmarks_ = concatenate([block.landmarks for block in blocks])
-
-    def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
-        """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/model-files.md).
-
-        ``configuration`` (JSON values) is kept in it for people to read.
-        """
-        from apnc import persistence
-
-        return persistence.save(self, path, configuration)
-
-
-class KernelEmbedding(_KernelEstimator):
-    """Map instances to vectors whose distances are those of a kernel: an APNC embedding y = R K_L(x).
-
-    Use it in a pipeline in front of any estimator for vectors; ``KernelKMeans`` contains it.
-
-    Parameters
-    ----------
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
-            "precomputed"} or callable, default="rbf"
-        A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
-        (len(A), len(B)) matrix.
-    gamma : float, "local" or None, default=None
-        None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
-        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the scale.
-    coef0 : float, default=1
-        Of polynomial and sigmoid.
-    degree : float, default=3
-        Of polynomial.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel function.
-    normalize_kernel : bool, default=False
-        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
-    scale : {"minmax", "standard", "unit"} or None, default=None
-        What is done to the features first, learned from all rows that count and kept with the model: to [0, 1], to mean
-        0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
-    embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
-    n_landmarks : int or "auto", default="auto"
-        l. "auto": the root of the number of distinct instances, between 300 and 2000.
-    n_components : int or "auto", default="auto"
-        m. "auto": 500. The Nystroem embeddings cap it at the kept rank.
-    random_state : int, RandomState or None, default=None
-    n_jobs : int or None, default=None
-        Threads; None and -1 mean all cores.
-    memory_limit : str, int or None, default=None
-        Memory that the process may take, such as "2GB"; None: what is free.
-
-    Attributes
-    ----------
-    landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
-    n_landmarks_, n_components_ : l and m as used.
-    gamma_ : gamma as used, None where the kernel has none.
-    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding.
-
-    """
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        coef0: float = 1,
-        degree: float = 3,
-        kernel_params: dict[str, Any] | None = None,
-        normalize_kernel: bool = False,
-        scale: str | None = None,
-        embedding: Any = "nystroem",
-        n_landmarks: int | str = "auto",
-        n_components: int | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        memory_limit: str | int | None = None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.normalize_kernel = normalize_kernel
-        self.scale = scale
-        self.embedding = embedding
-        self.n_landmarks = n_landmarks
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose landmarks and compute the coefficients.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame, list of objects with a kernel function, or a path or anything else that
-            ``apnc.sources.open`` takes.
-        y : ignored, present by convention.
-        sample_weight : array of shape (n,), default=None
-            Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
-
-        """
-        job = self._job(X, sample_weight, reset=True)
-        with job.reading(), job.progress:
-            self._fit_embedding(job, 0, validation.random_seed(self.random_state))
-        return self
-
-    def transform(self, X: Any) -> Array:
-        """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64."""
-        with self._new_data(X) as data:
-            return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
+class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
     """Kernel k-means by APNC embeddings.
 
     The data is embedded once (y = R K_L(x)), then clustered by k-means in that space; the n x n kernel
@@ -516,43 +291,6 @@ class KernelKMeans(CallbackSupport, ClusterMixin, _KernelEstimator):
                 f"n_init={n_init} has no effect with this init, which is a single start; use n_init=1."
             )
         return int(n_init)
-
-
-def checked_labels(path: Any, data: Any) -> Path:
-    """A path that labels can be written to, apart from the data."""
-    writing.check_target(path, writing.LABEL_KINDS)
-    sources.refuse_overwriting(data, path)
-    return Path(path)
-
-
-def labels_writer(target: Path, given: Any) -> Write:
-    """What takes a stream of (labels, carry) to a file."""
-
-    def write(stream: Iterator[tuple[Array, Any]]) -> None:
-        seen = Seen(stream)
-        writing.write_labels(target, seen, ids_of(given, seen))
-
-    return write
-
-
-class Seen:
-    """(values, carry) of chunks as (values, row numbers); counts the rows of the source on the way."""
-
-    def __init__(self, stream: Iterable[tuple[Array, Any]]):
-        self.stream = stream
-        self.n_rows = 0
-
-    def __iter__(self) -> Iterator[tuple[Array, Array]]:
-        for values, carry in self.stream:
-            self.n_rows = carry.stop
-            yield values, row_numbers(carry)
-
-
-def ids_of(given: Any, seen: Seen) -> writing.Ids | None:
-    """The id columns of a source that has any, for as many rows as were seen."""
-    if not isinstance(given, Source) or not given.id_columns:
-        return None
-    return writing.Ids(given.id_columns, given.ids(ID_ROWS), lambda: seen.n_rows)
 
 
 def passed(X: Any, sample_weight: Any) -> dict[str, Any]:

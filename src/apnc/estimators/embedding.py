@@ -1,0 +1,118 @@
+"""The embedding as a transformer."""
+
+from typing import Any, Self
+
+import numpy.typing as npt
+
+from apnc import validation
+from apnc.estimators.base import KernelEstimator
+
+Array = npt.NDArray[Any]
+
+
+class KernelEmbedding(KernelEstimator):
+    """Map instances to vectors whose distances are those of a kernel: an APNC embedding y = R K_L(x).
+
+    Use it in a pipeline in front of any estimator for vectors; ``KernelKMeans`` contains it.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
+            "precomputed"} or callable, default="rbf"
+        A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
+        (len(A), len(B)) matrix.
+    gamma : float, "local" or None, default=None
+        None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
+        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the scale.
+    coef0 : float, default=1
+        Of polynomial and sigmoid.
+    degree : float, default=3
+        Of polynomial.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel function.
+    normalize_kernel : bool, default=False
+        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
+    scale : {"minmax", "standard", "unit"} or None, default=None
+        What is done to the features first, learned from all rows that count and kept with the model: to [0, 1], to mean
+        0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
+    embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
+    n_landmarks : int or "auto", default="auto"
+        l. "auto": the root of the number of distinct instances, between 300 and 2000.
+    n_components : int or "auto", default="auto"
+        m. "auto": 500. The Nystroem embeddings cap it at the kept rank.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads; None and -1 mean all cores.
+    memory_limit : str, int or None, default=None
+        Memory that the process may take, such as "2GB"; None: what is free.
+
+    Attributes
+    ----------
+    landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
+    n_landmarks_, n_components_ : l and m as used.
+    gamma_ : gamma as used, None where the kernel has none.
+    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        coef0: float = 1,
+        degree: float = 3,
+        kernel_params: dict[str, Any] | None = None,
+        normalize_kernel: bool = False,
+        scale: str | None = None,
+        embedding: Any = "nystroem",
+        n_landmarks: int | str = "auto",
+        n_components: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: str | int | None = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.scale = scale
+        self.embedding = embedding
+        self.n_landmarks = n_landmarks
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose landmarks and compute the coefficients.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of objects with a kernel function, or a path or anything else that
+            ``apnc.sources.open`` takes.
+        y : ignored, present by convention.
+        sample_weight : array of shape (n,), default=None
+            Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
+
+        """
+        job = self._job(X, sample_weight, reset=True)
+        with job.reading(), job.progress:
+            self._fit_embedding(job, 0, validation.random_seed(self.random_state))
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64."""
+        with self._new_data(X) as data:
+            return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
