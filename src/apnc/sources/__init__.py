@@ -36,7 +36,7 @@ def is_source(data: Any) -> bool:
     """Whether ``data`` is read in pieces rather than held as rows: a path, or an open object."""
     if isinstance(data, Source | str | os.PathLike | np.memmap):
         return True
-    return _is_arrow(data) or (hasattr(data, "read") and hasattr(data, "seek"))
+    return _is_arrow(data) or is_spark(data) or (hasattr(data, "read") and hasattr(data, "seek"))
 
 
 def open(
@@ -56,7 +56,8 @@ def open(
 
     Parameters
     ----------
-    data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, or a seekable binary file.
+    data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, a seekable binary file, or
+        a Spark DataFrame.
     columns : features, in this order; default: all numeric columns.
     exclude : columns that are not features.
     id_columns : columns written in front of labels; they are not features.
@@ -64,7 +65,8 @@ def open(
     drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
     format : one of the values of ``FORMATS``, where the name does not tell.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
-    object_field : the field of each JSON line that is the instance; default: the whole value.
+    object_field : the field of each JSON line that is the instance; default: the whole value. Of a DataFrame: the
+        column of objects.
     zero_based : whether indices of svmlight begin at 0; "auto": if index 0 occurs in the file. Say it where
         files of one kind may lack feature 0, for fit and predict alike.
 
@@ -78,6 +80,9 @@ def open(
     if isinstance(data, Source):
         _refuse("a source that is open already", **request, object_field=object_field, filesystem=filesystem)
         return data
+    if is_spark(data):
+        _refuse("a Spark DataFrame", format=format, filesystem=filesystem, drop_null=drop_null or None)
+        return _frame(data, object_field=object_field, **request)
     format = format_of(data) if format is None else format
     if format not in FORMATS.values():
         known = ", ".join(dict.fromkeys(FORMATS.values()))
@@ -123,6 +128,17 @@ def _ending(name: str) -> str:
     return PurePath(path.stem).suffix.lower() if path.suffix.lower() in COMPRESSED else path.suffix.lower()
 
 
+def is_spark(data: Any) -> bool:
+    """Whether ``data`` is a DataFrame of Spark, classic or Connect."""
+    return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "mapInArrow")
+
+
+def _frame(data: Any, **options: Any) -> Source:
+    from apnc.sources.frames import open_frame
+
+    return open_frame(data, **options)
+
+
 def _is_arrow(data: Any) -> bool:
     return type(data).__module__.split(".")[0] == "pyarrow"
 
@@ -154,10 +170,10 @@ def _matrix(data: Any, format: str, drop_null: bool, zero_based: bool | str) -> 
     return NpySource(Path(data), drop_null) if format == "npy" else NpzSource(Path(data), drop_null)
 
 
-def _refuse(format: str, **options: Any) -> None:
+def _refuse(kind: str, /, **options: Any) -> None:
     given = [name for name, value in options.items() if value is not None and value not in ((), [])]
     if given:
-        raise SourceError(f"{', '.join(given)} cannot be used with {format}.")
+        raise SourceError(f"{', '.join(given)} cannot be used with {kind}.")
 
 
 def refuse_overwriting(data: Any, target: Any) -> None:
