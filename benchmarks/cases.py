@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, peaks, streaming
+from benchmarks import data, peaks, spark, streaming
 
 Prepared = dict[str, Any]
 Timed = Callable[[], dict[str, Any] | None]
@@ -341,6 +341,7 @@ def timed_import(statement: str) -> Callable[[Prepared], Timed]:
 
 IMAGENET = {"n": 1_262_102, "d": 900, "k": 164, "l": 1500, "m": 500, "iterations": 20}
 STREAM = {"d": 50, "k": 10, "l": 200, "m": 50, "iterations": 10}
+SPARK = {"d": 50, "k": 20, "l": 500, "m": 200, "iterations": 20}
 SMALL_FIT = {"n": 20_000, "l": 100, "m": 50, "iterations": 3}
 KMEANS = {
     "apnc": pass_apnc("Euclidean"),
@@ -488,6 +489,18 @@ CASES = {
             "apnc, reading and computing": streaming.embedding_pass(read=True, compute=True),
             "reading alone": streaming.embedding_pass(read=True, compute=False),
             "computing alone": streaming.embedding_pass(read=False, compute=True),
+        },
+    ),
+    "spark": Case(
+        "Spark on the same cores, Parquet, 1 M x 50 float64, l=500 m=200 k=20, 20 iterations",
+        sizes({"n": 20_000, "l": 100, "m": 50, "iterations": 3}, n=1_000_000, **SPARK),
+        spark.prepare,
+        {
+            "apnc, local engine": spark.fit_local,
+            "apnc, Spark engine": spark.fit_spark,
+            "Fourier features in a pandas UDF + MLlib KMeans": spark.fit_mllib(spark.fourier),
+            "Nystroem features in a pandas UDF + MLlib KMeans": spark.fit_mllib(spark.nystroem),
+            "MLlib KMeans on the rows": spark.fit_mllib(None),
         },
     ),
     "plan_covtype": Case(

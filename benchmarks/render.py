@@ -164,6 +164,32 @@ BARS = [
     Bar("Parquet, 10 M rows: peak memory over the limit", of_limit("stream_10m"), 1.15, False),
     Bar("Parquet: reading and computing over the slower alone", overlap, 1.25, False),
     Bar("Parquet, 1 M rows: share of runs with the labels of rows in memory", same_labels, 1, True),
+    Bar(
+        "Spark engine: time over the local engine",
+        ratio("spark", "apnc, Spark engine", "apnc, local engine"),
+        5,
+        False,
+    ),
+    *(
+        bar
+        for name in ("Fourier", "Nystroem")
+        for bar in (
+            Bar(
+                f"Spark engine: time over {name} features + MLlib",
+                ratio("spark", "apnc, Spark engine", f"{name} features in a pandas UDF + MLlib KMeans"),
+                1,
+                False,
+            ),
+            Bar(
+                f"Spark engine: NMI less that of {name} features + MLlib",
+                difference(
+                    "spark", "apnc, Spark engine", f"{name} features in a pandas UDF + MLlib KMeans", "nmi"
+                ),
+                0,
+                True,
+            ),
+        )
+    ),
     *(
         bar
         for case, name in (("plan_covtype", "CovType"), ("plan_generated", "1 M x 100"))

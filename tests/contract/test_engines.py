@@ -9,6 +9,8 @@ import pytest
 
 from apnc.engines.contract import Chunk, RowRange, SingleChunk
 from apnc.engines.local import LocalChunks, n_threads, split
+from tests.contract.suite import *  # noqa: F403
+from tests.contract.suite import doubled, table
 
 
 def local(rows, weights, n_chunks, threads=2):
@@ -47,31 +49,8 @@ def engine(request):
 @pytest.fixture(params=[1, 2, 7, 100, 101])
 def case(request, engine):
     """101 rows in so many chunks: one-row chunks, and a length that does not divide."""
-    rows = np.arange(303, dtype=float).reshape(101, 3)
-    weights = np.arange(101, dtype=float)
+    rows, weights = table()
     return engine(rows, weights, request.param), rows, weights
-
-
-def doubled(chunk):
-    return chunk.with_rows(2 * chunk.rows)
-
-
-def reweighted(chunk):
-    return Chunk(chunk.index, chunk.rows, chunk.weights + 1, chunk.carry)
-
-
-def total(chunk):
-    return chunk.weights @ chunk.rows
-
-
-def indices(chunk):
-    return [chunk.index]
-
-
-def fail(chunk):
-    if len(chunk.rows) and chunk.rows[-1, -1] > 200:
-        raise RuntimeError("boom")
-    return chunk
 
 
 def test_iterates_in_order(case):
@@ -87,68 +66,6 @@ def test_map_keeps_index_weights_and_carry(case):
         assert (before.index, before.carry) == (after.index, after.carry)
         np.testing.assert_array_equal(before.weights, after.weights)
         np.testing.assert_array_equal(2 * before.rows, after.rows)
-
-
-def test_maps_compose_and_leave_their_source_alone(case):
-    chunks, rows, weights = case
-    twice = chunks.map(doubled).map(doubled).map(reweighted)
-    np.testing.assert_allclose(twice.reduce(total, np.add), (weights + 1) @ (4 * rows))
-    np.testing.assert_allclose(chunks.reduce(total, np.add), weights @ rows)
-
-
-def test_reduce_combines_in_index_order(case):
-    chunks, _, _ = case
-    order = chunks.reduce(indices, list.__add__)
-    assert order == sorted(order)
-
-
-def test_cached_computes_once_and_releases(case):
-    chunks, rows, weights = case
-    calls = []
-
-    def counted(chunk):
-        calls.append(chunk.index)
-        return doubled(chunk)
-
-    mapped = chunks.map(counted)
-    before = len(calls)
-    with mapped.cached() as kept:
-        first = len(calls)
-        for _ in range(3):
-            np.testing.assert_allclose(kept.reduce(total, np.add), weights @ (2 * rows))
-            assert sum(len(chunk.rows) for chunk in kept) == 101
-        assert len(calls) == first >= before
-
-
-def test_cached_maps_further(case):
-    chunks, rows, weights = case
-    with chunks.map(doubled).cached() as kept:
-        np.testing.assert_allclose(kept.map(doubled).reduce(total, np.add), weights @ (4 * rows))
-
-
-def test_failures_reach_the_caller(case):
-    chunks, _, _ = case
-    with pytest.raises(RuntimeError, match="boom"):
-        chunks.map(fail).reduce(total, np.add)
-    with pytest.raises(RuntimeError, match="boom"), chunks.map(fail).cached():
-        pass
-
-
-def test_released_after_a_failure():
-    rows = np.arange(12.0).reshape(4, 3)
-    chunks = local(rows, np.ones(4), 2)
-    held = []
-
-    def interrupted():
-        with chunks.cached() as kept:
-            held.append(kept)
-            assert len(list(kept)) == 2
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    with pytest.raises(RuntimeError, match="context, which is over"):
-        list(held[0])
 
 
 def test_an_abandoned_loop_stops_its_workers():

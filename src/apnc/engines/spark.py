@@ -112,30 +112,42 @@ class Index(Rows):
     """Where the kept chunks of each partition are: a DataFrame in Spark's cache."""
 
     def __init__(self, chunks: SparkChunks):
-        super().__init__(None)
         self._chunks, self._run_id = chunks, uuid.uuid4().hex
+        self._cached: Any = None
+
+    @property
+    def frame(self) -> Any:
+        """The index while it is kept."""
+        if self._cached is None:
+            raise RuntimeError("These chunks were kept until the end of their context, which is over.")
+        return self._cached
 
     def renew(self) -> None:
         """Compute and keep all chunks, again if they were before."""
-        if self.frame is not None:
-            self.frame.unpersist(blocking=True)
-        chunks, source = self._chunks, self._chunks.rows.frame
+        self._forget()
+        source = self._chunks.rows.frame
         with on_drivers_python(source):
-            task = shipped(source, Keep(Work(chunks.read, chunks.steps), self._run_id))
+            task = shipped(source, Keep(Work(self._chunks.read, self._chunks.steps), self._run_id))
             columns = "position long, path string, outcome binary"
-            self.frame = source.mapInArrow(task.run, columns).persist()
-        kept = collected(self.frame.select("position", "outcome"))
-        _refuse_failures(unpacked(kept))
+            self._cached = source.mapInArrow(task.run, columns).persist()
+        kept = collected(self._cached.select("position", "outcome"))
+        failed = next((outcome.errors[0] for outcome in unpacked(kept) if outcome.errors), None)
+        if failed is not None:
+            raise failed
         self.levels = levels_for(len(kept))
 
     def release(self) -> None:
-        """Remove the files and the index; a session that is over has removed them already."""
-        if self.frame is None:
-            return
-        with suppress(Exception), on_drivers_python(self.frame):
-            collected(self.frame.mapInArrow(Forget(self._run_id).run, "position long"))
+        """Remove the files and the index, as far as the session still lives; else they went with it."""
+        if self._cached is not None:
+            with suppress(Exception), on_drivers_python(self._cached):
+                collected(self._cached.mapInArrow(Forget(self._run_id).run, "position long"))
         with suppress(Exception):
-            self.frame.unpersist(blocking=True)
+            self._forget()
+
+    def _forget(self) -> None:
+        cached, self._cached = self._cached, None
+        if cached is not None:
+            cached.unpersist(blocking=True)
 
 
 @contextmanager
@@ -146,12 +158,6 @@ def _kept(chunks: SparkChunks) -> Iterator[SparkChunks]:
         yield SparkChunks(index, read_kept)
     finally:
         index.release()
-
-
-def _refuse_failures(outcomes: Iterator[Outcome]) -> None:
-    for outcome in outcomes:
-        if outcome.errors:
-            raise outcome.errors[0]
 
 
 def levels_for(n_partitions: int) -> int:

@@ -1,0 +1,179 @@
+"""Executors and workers that die at any stage of a fit: the labels are the same; what always fails says why, once."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+
+import apnc
+from apnc import KernelKMeans
+from apnc.clustering import lloyd
+from tests.spark.conftest import labels_of
+from tests.spark.test_engine import in_sparks_cache, local_files, used
+
+pytestmark = pytest.mark.spark_only("local", "cluster")
+SETTINGS = {"n_clusters": 8, "n_landmarks": 60, "max_iter": 6, "tol": 0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def rows(blobs):
+    return blobs[:20_000]
+
+
+@pytest.fixture(scope="module")
+def expected(rows):
+    return KernelKMeans(**SETTINGS).fit(rows).labels_
+
+
+class Once:
+    """Kills the process that ``find`` names, when it is called for the ``nth`` time anywhere; then nothing more."""
+
+    def __init__(self, folder, find, nth=1):
+        self.folder, self.find, self.nth = str(folder), find, nth
+
+    def __call__(self):
+        calls = Path(self.folder, "calls")
+        with open(calls, "a") as file:
+            file.write("x")
+        if calls.stat().st_size < self.nth:
+            return
+        try:
+            os.close(os.open(Path(self.folder, "killed"), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        os.kill(self.find(), signal.SIGKILL)
+
+
+def executor():
+    """The Java process of the executor that this worker belongs to: parent of the daemon it was forked from."""
+    daemon = os.getppid()
+    return int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def killing(frame, once):
+    """The frame with a column that calls ``once`` for every batch that is read from it."""
+
+    @F.arrow_udf("double")
+    def watched(values: pa.Array) -> pa.Array:
+        once()
+        return values
+
+    return frame.withColumn("x0", watched("x0"))
+
+
+class KillingSum(lloyd.SumByNearest):
+    once = None
+
+    def __call__(self, chunk):
+        self.once()
+        return super().__call__(chunk)
+
+
+def check(km, frame, expected, tmp_path):
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_array_equal(labels_of(km, frame), expected)
+
+
+#: Batches of the source that a stage begins with: four partitions of one batch, read once for keys, rows and embedding.
+STAGES = {"keys": 2, "rows": 6, "embedding": 10}
+VICTIMS = {
+    "executor": pytest.param(executor, marks=pytest.mark.spark_only("cluster")),
+    "python worker": os.getpid,
+}
+
+
+@pytest.mark.parametrize("find", VICTIMS.values(), ids=VICTIMS)
+@pytest.mark.parametrize("stage", STAGES)
+def test_killed_while_the_data_is_read(frame_of, rows, expected, tmp_path, find, stage):
+    frame = frame_of(rows).persist()
+    watched = killing(frame, Once(tmp_path, find, STAGES[stage]))
+    km = KernelKMeans(**SETTINGS).fit(apnc.sources.open(watched, exclude=["id"]))
+    check(km, frame, expected, tmp_path)
+    frame.unpersist()
+
+
+@pytest.mark.parametrize("find", VICTIMS.values(), ids=VICTIMS)
+def test_killed_in_an_iteration(frame_of, rows, expected, tmp_path, find, monkeypatch):
+    frame = frame_of(rows)
+    killer = type("Killing", (KillingSum,), {"once": Once(tmp_path, find, 10)})
+    monkeypatch.setattr(lloyd, "SumByNearest", killer)
+    km = KernelKMeans(**SETTINGS).fit(apnc.sources.open(frame, exclude=["id"]))
+    check(km, frame, expected, tmp_path)
+
+
+class LosesFiles(lloyd.SumByNearest):
+    """All kept files vanish in the third iteration."""
+
+    once = None
+
+    def __call__(self, chunk):
+        calls = Path(self.once, "calls")
+        with open(calls, "a") as file:
+            file.write("x")
+        if calls.stat().st_size >= 10 and not Path(self.once, "killed").exists():
+            Path(self.once, "killed").touch()
+            for path in local_files(os.environ["SPARK_LOCAL_DIRS"].split(",")):
+                path.unlink(missing_ok=True)
+        return super().__call__(chunk)
+
+
+def test_files_lost_in_an_iteration(frame_of, rows, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(lloyd, "SumByNearest", type("Loses", (LosesFiles,), {"once": str(tmp_path)}))
+    frame = frame_of(rows)
+    km = KernelKMeans(**SETTINGS).fit(apnc.sources.open(frame, exclude=["id"]))
+    check(km, frame, expected, tmp_path)
+
+
+def test_cached_blocks_lost_in_an_iteration(spark, frame_of, rows, expected, monkeypatch):
+    """The index leaves Spark's cache; its rows are computed again, and the files with them."""
+    context, lost = spark.sparkContext, []
+
+    def drop(n_iter, *_):
+        if n_iter == 2:
+            for rdd in list(context._jsc.getPersistentRDDs().values()):
+                context._jvm.org.apache.spark.SparkEnv.get().blockManager().master().removeRdd(rdd.id(), True)
+                lost.append(rdd.id())
+        return False
+
+    plain = lloyd.lloyd
+    monkeypatch.setattr("apnc.pipeline.lloyd", lambda *given: plain(*given[:-1], drop))
+    frame = frame_of(rows)
+    km = KernelKMeans(**SETTINGS).fit(apnc.sources.open(frame, exclude=["id"]))
+    assert lost
+    np.testing.assert_array_equal(labels_of(km, frame), expected)
+
+
+def broken_on_workers(A, B):
+    from pyspark import TaskContext
+
+    if TaskContext.get() is not None:
+        raise KeyError("a table that is not there")
+    return A @ B.T
+
+
+def full_disk(A, B):
+    from pyspark import TaskContext
+
+    if TaskContext.get() is not None:
+        raise OSError(28, "No space left on device")
+    return A @ B.T
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error", "message"),
+    [
+        (broken_on_workers, KeyError, "a table that is not there"),
+        (full_disk, RuntimeError, r"^The Spark job failed: OSError: \[Errno 28\] No space left on device$"),
+    ],
+)
+def test_what_always_fails_says_why(spark, frame_of, rows, kernel, error, message):
+    source = apnc.sources.open(frame_of(rows), exclude=["id"])
+    where = used(source.chunks(1000))
+    with pytest.raises(error, match=message):
+        KernelKMeans(**SETTINGS, kernel=kernel).fit(source)
+    assert in_sparks_cache(spark) == 0
+    assert not local_files(where)
