@@ -254,8 +254,10 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
         )
     if not reset:
         return matching(estimator, source)
-    estimator.n_features_in_ = source.n_columns
-    estimator.__dict__.pop("feature_names_in_", None)
+    for stale in ("n_features_in_", "feature_names_in_"):
+        estimator.__dict__.pop(stale, None)
+    if source.n_columns:
+        estimator.n_features_in_ = source.n_columns
     if source.columns is not None:
         estimator.feature_names_in_ = np.asarray(source.columns, dtype=object)
     return source
@@ -266,12 +268,17 @@ def matching(estimator: Any, source: Source) -> Source:
     names, n = getattr(estimator, "feature_names_in_", None), getattr(estimator, "n_features_in_", 0)
     if names is not None and source.columns is not None:
         return source.select(list(names))
-    source = source.with_columns(n)
+    source = source.with_columns(n) if n and source.n_columns else source
     if source.n_columns != n:
+        found, expected = _features(source.n_columns), _features(n)
         raise ValueError(
-            f"{source.name} has {source.n_columns} features, but {type(estimator).__name__} is expecting {n} features."
+            f"{source.name} has {found}, but {type(estimator).__name__} is expecting {expected}."
         )
     return source
+
+
+def _features(n: int) -> str:
+    return f"{n} features" if n else "objects (JSON lines)"
 
 
 def random_seed(random_state: Any) -> int:

@@ -1,5 +1,6 @@
 """The command line: round trips, standard input, configuration, exit codes, and what is said when things go wrong."""
 
+import functools
 import inspect
 import json
 import os
@@ -135,12 +136,45 @@ def test_objects_with_a_kernel_function(folder):
     for again in ("--trust", "--kernel"):
         run("predict", "m.apnc", "words.jsonl", *options, again, named, "--labels", "again.parquet")
         assert pq.read_table("again.parquet").equals(pq.read_table("l.parquet"))
-        assert json.loads(run("inspect", "m.apnc", again, named, "--json").stdout)["kernel"] == named
     refused(
         run("predict", "m.apnc", "words.jsonl", *options, "--labels", "no.csv", code=2), "mykernels:common"
     )
-    refused(run("inspect", "m.apnc", "--trust", "mykernels:slow", code=2), "mykernels")
     assert not Path("no.csv").exists()
+
+
+def test_inspecting_imports_nothing(folder):
+    named = "mykernels:common"
+    fit("words.jsonl", "--object-field", "word", "--kernel", named, "--model", "m.apnc")
+    Path("mykernels.py").write_text("raise SystemExit('imported')")
+    sys.modules.pop("mykernels")
+    told = json.loads(run("inspect", "m.apnc", "--json").stdout)
+    assert (told["kernel"], told["n_features"], told["clusters"]) == (named, None, 3)
+    assert named in run("inspect", "m.apnc").stdout
+    refused(run("inspect", "m.apnc", "--trust", named, code=2), "--trust")
+    local = apnc.KernelKMeans(2, kernel=functools.partial(min_length), random_state=0)
+    local.fit(["a", "bb", "ccc"]).save("local.apnc")
+    assert "without an import name" in run("inspect", "local.apnc").stdout
+
+
+def test_objects_and_vectors_are_told_apart(folder):
+    objects = ["--object-field", "word", "--kernel", "mykernels:common"]
+    fit("words.jsonl", *objects, "--model", "words.apnc")
+    trust = ["--trust", "mykernels:common", "--labels", "l.csv"]
+    refused(run("predict", "words.apnc", "rows.npy", *trust, code=2), "3 features", "expecting objects")
+    fit("rows.npy", "--model", "rows.apnc")
+    done = run("predict", "rows.apnc", "words.jsonl", "--labels", "l.csv", code=2)
+    refused(done, "words.jsonl holds objects")
+
+
+def min_length(A, B):
+    return np.array([[min(len(a), len(b)) for b in B] for a in A], dtype=float)
+
+
+def test_the_features_are_told(folder):
+    done = fit("rows.csv", "--exclude", "key", "--labels", "l.csv")
+    assert done.stdout.splitlines()[1].split(maxsplit=1) == ["features", "3: a, b, c"]
+    np.save("wide.npy", np.random.default_rng(0).normal(size=(50, 40)))
+    assert fit("wide.npy", "--labels", "l.csv").stdout.splitlines()[1].split() == ["features", "40"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +231,18 @@ def test_json_is_one_line_with_everything(folder):
     assert done.stderr == ""
     result = json.loads(done.stdout)
     assert list(result) == [
-        *("rows", "clusters", "cluster_sizes", "n_iter", "converged", "inertia", "residual", "gamma"),
+        *(
+            "rows",
+            "n_features",
+            "features",
+            "clusters",
+            "cluster_sizes",
+            "n_iter",
+            "converged",
+            "inertia",
+            "residual",
+            "gamma",
+        ),
         *("n_landmarks", "n_components", "seconds", "model", "labels"),
     ]
     assert (result["rows"], result["clusters"], result["converged"]) == (600, 3, True)

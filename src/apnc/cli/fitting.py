@@ -13,7 +13,7 @@ from apnc import KernelKMeans
 from apnc.cli import options as opt
 from apnc.cli.config import effective
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
-from apnc.cli.printing import number, quiet_output, show_json, show_lines, sizes
+from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, function_named, opened
 from apnc.evaluation import count_rows
 from apnc.progress.stage import duration
@@ -112,9 +112,11 @@ def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]
 
 
 def _result(km: Any, given: Mapping[str, Any], converged: bool, seconds: float) -> dict[str, Any]:
-    labels = given["labels"]
+    labels, names = given["labels"], getattr(km, "feature_names_in_", None)
     return {
         "rows": len(km.labels_) if labels is None else count_rows(labels),
+        "n_features": getattr(km, "n_features_in_", None) or None,
+        "features": None if names is None else list(names),
         "clusters": km.n_clusters,
         "cluster_sizes": km.cluster_sizes_,
         "n_iter": km.n_iter_,
@@ -134,6 +136,7 @@ def _summary(result: Mapping[str, Any]) -> dict[str, str]:
     state = "converged" if result["converged"] else "not converged"
     lines = {
         "rows": number(result["rows"]),
+        "features": features(result["n_features"], result["features"]) if result["n_features"] else "objects",
         "clusters": f"{result['clusters']} of sizes {sizes(result['cluster_sizes'])}",
         "iterations": f"{result['n_iter']}, {state}",
         "inertia": number(result["inertia"]),
