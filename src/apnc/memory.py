@@ -68,13 +68,42 @@ def _of_machine() -> float:
     return float(next((line.split()[1] for line in lines if line.startswith("MemAvailable")), "inf")) * 1024
 
 
-def _of_container() -> float:
-    group = Path("/sys/fs/cgroup")
+#: Where the limits of containers are told, by version of cgroups: limit, use, and the page cache within the use,
+#: which is given back when memory is short.
+GROUPS = {
+    "": ("memory.max", "memory.current", ("active_file", "inactive_file")),
+    "memory": (
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        ("total_active_file", "total_inactive_file"),
+    ),
+}
+
+
+def _of_container(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """The least of the groups that the process is in, and of those around them."""
     try:
-        limit, used = (group / "memory.max").read_text(), (group / "memory.current").read_text()
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:
+        lines = []
+    found = [float("inf")]
+    for folder, files in GROUPS.items():
+        inner = next((path for _, kind, path in lines if folder in kind.split(",")), "/").strip("/")
+        group = root / folder / inner
+        while group.is_relative_to(root / folder):
+            found.append(_of_group(group, *files))
+            group = group.parent
+    return min(found)
+
+
+def _of_group(group: Path, limit_file: str, used_file: str, cache: tuple[str, ...]) -> float:
+    try:
+        limit, used = (group / limit_file).read_text(), float((group / used_file).read_text())
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     except OSError:
         return float("inf")
-    return float("inf") if limit.strip() == "max" else max(0.0, float(limit) - float(used))
+    held = used - sum(float(stat.get(name, 0)) for name in cache)
+    return float("inf") if limit.strip() == "max" else max(0.0, float(limit) - max(0.0, held))
 
 
 @dataclass(frozen=True)

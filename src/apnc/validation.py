@@ -1,6 +1,7 @@
 """Checks of what users pass, with messages that say what was found and what to do."""
 
 import difflib
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -201,10 +202,13 @@ def refuse_text(kernel: Any, X: Any) -> None:
             )
         return
     first = _first_object(X)
-    if isinstance(first, (str, bytes, dict, set, frozenset)):
+    if isinstance(first, (str, bytes, dict, set, frozenset, os.PathLike)):
+        files = (
+            " Files are read by apnc.sources.open([...])." if isinstance(first, (str, os.PathLike)) else ""
+        )
         raise ValueError(
             f"kernel={kernel!r} needs numeric vectors, got a list of {type(first).__name__}. For objects pass "
-            "a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B))."
+            f"a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B)).{files}"
         )
 
 

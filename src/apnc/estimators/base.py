@@ -38,7 +38,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """X checked, as rows in memory or a source, with the means to work on it."""
         progress = make_progress(getattr(self, "verbose", 0))
         threads = n_threads(self.n_jobs)
-        if is_source(X) and not (self.kernel == "precomputed" and hasattr(X, "shape")):
+        if self._streams(X, sample_weight):
             if sample_weight is not None:
                 raise ValueError(
                     "Weights of a file come from it: apnc.sources.open(..., weight_column='name')."
@@ -48,6 +48,14 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         rows = self._read(X, reset)
         weights = validation.check_weights(sample_weight, n_rows(rows))
         return Job.begin(rows, weights, threads, self.memory_limit, progress)
+
+    def _streams(self, X: Any, sample_weight: Any) -> bool:
+        """Whether X is read in pieces; a memory map is rows in memory where something goes with its rows."""
+        if self.kernel == "precomputed" and hasattr(X, "shape"):
+            return False
+        init = getattr(self, "init", "")
+        labels = not isinstance(init, str) and validation.are_labels(init, callable(self.kernel))
+        return is_source(X) and not (isinstance(X, np.memmap) and (sample_weight is not None or labels))
 
     def _read(self, X: Any, reset: bool) -> Any:
         """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
