@@ -90,7 +90,8 @@ def advise_on_residual(residual: float, coefficients: Coefficients) -> None:
 def warn_if_not_converged(converged: bool, max_iter: int) -> None:
     """Say that the iterations ran out."""
     if not converged:
-        message = f"Not converged after max_iter={max_iter} iterations. Raise max_iter, or tol."
+        iterations = "1 iteration" if max_iter == 1 else f"{max_iter:,} iterations"
+        message = f"Not converged after {iterations}. Raise max_iter, or tol."
         _warn(message, ConvergenceWarning)
 
 
@@ -99,7 +100,7 @@ def warn_if_empty(counts: npt.NDArray[Any]) -> None:
     filled = int((counts > 0).sum())
     if filled < len(counts):
         _warn(
-            f"Only {filled} of n_clusters={len(counts)} clusters hold rows: the data has that few distinct "
+            f"Only {filled} of {len(counts)} clusters hold rows: the data has that few distinct "
             "embedded rows, or max_iter was too small to fill them."
         )
 

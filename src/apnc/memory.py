@@ -22,7 +22,7 @@ FREE_SHARE = 0.75
 def parse_bytes(limit: str | int | float) -> int:
     """``"2GB"``, ``"512MiB"`` or a number of bytes as an integer."""
     if isinstance(limit, (int, float)) and not isinstance(limit, bool) and 0 < limit < float("inf"):
-        return int(limit)
+        limit = str(int(limit))
     found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]i?)?b?\s*", limit, re.I) if isinstance(limit, str) else None
     try:
         amount = float(found[1]) * UNITS[(found[2] or "").lower()] if found else 0.0
@@ -32,6 +32,8 @@ def parse_bytes(limit: str | int | float) -> int:
         raise ValueError(
             f"memory_limit={limit!r} must be a size such as '2GB' or '512MiB', or a number of bytes."
         )
+    if amount < UNITS["m"]:
+        raise ValueError(f"memory_limit={limit!r} is {amount:g} bytes. Add a unit: 4GB, 512MB.")
     return int(amount)
 
 

@@ -30,6 +30,7 @@ SYNONYMS = {
     "kmeans++": "k-means++",
 }
 INITS = ("k-means++", "random", "random-partition")
+GAMMA = "a positive number or 'local'; left out, it is tuned from the data"
 
 
 def known_name(parameter: str, value: str, known: Iterable[str]) -> str:
@@ -104,7 +105,7 @@ def check_scale(scale: Any, kernel: Any, given: Any) -> str | None:
         raise ValueError(f"scale={scale!r} must be one of {', '.join(SCALES)}, or None.")
     known_name("scale", scale, SCALES)
     if kernel == "precomputed" or getattr(given, "dtype", None) is None:
-        raise ValueError(f"scale={scale!r} needs vectors; leave it at None for objects and given kernels.")
+        raise ValueError(f"scale={scale!r} needs vectors; leave it out for objects and given kernels.")
     is_sparse = given.is_sparse if isinstance(given, Source) else sparse.issparse(given)
     if is_sparse and scale != "unit":
         raise ValueError(
@@ -137,17 +138,15 @@ def _check_gamma(kernel: Any, gamma: Any) -> None:
     if gamma is None:
         return
     if kernel not in SCALED + SLOPED:
-        name = repr(kernel) if isinstance(kernel, str) else "a function"
-        raise ValueError(f"gamma={gamma!r} has no effect with kernel={name}; leave it at None.")
+        name = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
+        raise ValueError(f"gamma={gamma!r} has no effect with {name}; leave it out.")
     if isinstance(gamma, str):
         if gamma != "local":
-            raise ValueError(
-                f"gamma={gamma!r} must be a positive number, None (tuned from the data) or 'local'."
-            )
+            raise ValueError(f"gamma={gamma!r} must be {GAMMA}.")
         if kernel not in SCALED:
             raise ValueError(f"gamma='local' is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
     elif isinstance(gamma, bool) or not (isinstance(gamma, Real) and 0 < float(gamma) < np.inf):
-        raise ValueError(f"gamma={gamma!r} must be a positive number, None or 'local'.")
+        raise ValueError(f"gamma={gamma!r} must be {GAMMA}.")
 
 
 def check_weights(sample_weight: Any, n: int) -> Array:

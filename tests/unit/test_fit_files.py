@@ -455,11 +455,11 @@ def test_options_without_effect_are_refused(X, tmp_path):
     for options in ({"columns": ["x0"]}, {"id_columns": ["x0"]}, {"object_field": "a"}):
         with pytest.raises(ValueError, match="cannot be used with a source that is open already"):
             sources.open(source, **options)
-    with pytest.raises(ValueError, match="object_field cannot be used with csv"):
+    with pytest.raises(ValueError, match="object_field= cannot be used with csv"):
         sources.open(tmp_path / "x.csv", object_field="a")
-    with pytest.raises(ValueError, match="filesystem cannot be used with npy"):
+    with pytest.raises(ValueError, match="filesystem= cannot be used with npy"):
         sources.open(npy(X, tmp_path), filesystem=pa.fs.LocalFileSystem())
-    with pytest.raises(ValueError, match="zero_based cannot be used with csv"):
+    with pytest.raises(ValueError, match="zero_based= cannot be used with csv"):
         sources.open(tmp_path / "x.csv", zero_based=True)
 
 

@@ -15,14 +15,15 @@ from apnc.progress.stage import duration
 from apnc.writing import EMBEDDING_KINDS, LABEL_KINDS, check_target
 
 READ: opt.Declared = {"model": (opt.Model, opt.REQUIRED), "data": (opt.Data, opt.REQUIRED)}
-SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.ALWAYS)
+SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.SHOWING, opt.ALWAYS)
 
 
 @opt.takes(*SHARED, {"labels": (opt.Labels, opt.REQUIRED)})
 def predict(context: typer.Context) -> None:
     """Label the rows of DATA with the clusters of MODEL.
 
-    Example: apnc predict events.apnc new.parquet --id-column key --labels labels.parquet
+    The features are those of the fit, found by their names. Example: apnc predict events.apnc new.parquet --labels
+    labels.parquet
     """
     started, labels = time.perf_counter(), context.params["labels"]
     km = _apply(context.params, "predict", labels, LABEL_KINDS)
@@ -34,7 +35,8 @@ def predict(context: typer.Context) -> None:
 def embed(context: typer.Context) -> None:
     """Write the vectors that the kernel of MODEL makes of the rows of DATA.
 
-    Example: apnc embed events.apnc new.parquet --out vectors.npy
+    The features are those of the fit, found by their names. Example: apnc embed events.apnc new.parquet --out
+    vectors.parquet
     """
     started, out = time.perf_counter(), context.params["out"]
     km = _apply(context.params, "embed", out, EMBEDDING_KINDS)
@@ -48,20 +50,21 @@ def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[s
     check_target(target, kinds)
     _refuse_same(target, model, data)
     with quiet_output():
-        km = _loaded(model, given, method)
-        with opened(data, given) as source:
+        km, origin = load_model(model, data, given)
+        _prepare(km, model, given, method)
+        with opened(data, given, origin.configuration) as source:
             getattr(km, method)(source, to=target)
     return km
 
 
-def _loaded(model: str, given: Mapping[str, Any], method: str) -> Any:
-    km = load_model(model, given)
+def _prepare(km: Any, model: str, given: Mapping[str, Any], method: str) -> None:
     if not hasattr(km, method):
         raise ValueError(
             f"{model} is a {type(km).__name__}, which has no clusters; apnc {method} needs a KernelKMeans, as apnc "
             "fit makes it."
         )
-    return km.set_params(n_jobs=given["threads"], memory_limit=given["memory_limit"])
+    verbose = 0 if given["quiet"] else 1
+    km.set_params(n_jobs=given["threads"], memory_limit=given["memory_limit"], verbose=verbose)
 
 
 def _refuse_same(target: str, *read: str) -> None:

@@ -7,6 +7,7 @@ import typer
 from apnc.cli import options as opt
 from apnc.cli.failures import say
 from apnc.cli.printing import number, show_json, show_lines, show_table
+from apnc.cli.reading import STANDARD_INPUT, character
 from apnc.evaluation import Comparison, compare
 
 #: Clusters and classes of the largest table that is shown.
@@ -28,6 +29,7 @@ Truth = Annotated[
 def evaluate(
     labels: LabelsFile,
     truth: Truth,
+    separator: opt.TruthSeparator = None,
     as_json: opt.Json = False,
     config: opt.Config = None,
     debug: opt.Debug = False,
@@ -37,7 +39,9 @@ def evaluate(
     Rows are matched by the columns that both files have besides the labels; without any by their order. Example:
     apnc evaluate labels.parquet classes.csv
     """
-    found = compare(labels, truth)
+    if STANDARD_INPUT in (labels, truth):
+        raise ValueError("apnc evaluate reads files, not standard input: name a file in place of -.")
+    found = compare(labels, truth, character(separator))
     if found.n_only_labels or found.n_only_truth:
         say(
             f"warning: {found.n_only_labels:,} rows of {labels} and {found.n_only_truth:,} of {truth} have no partner "

@@ -2,36 +2,22 @@
 
 import errno
 import os
-import re
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from apnc.cli.config import long_names
+from apnc.cli.wording import in_options, meant
+
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 #: Errors that say what is wrong with the input or the machine; all others are faults of the program.
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, EOFError)
-
-#: A word of a message that is no part of a path, and not quoted.
-WORD = r"(?<![\w./'\"-])(?:{})(?![\w/'\"-]|\.\w)"
-#: How the messages of the library call an option, and what it is on the command line.
-WORDS = {
-    re.escape("apnc.sources.open(..., drop_null=True)"): "--drop-null",
-    re.escape("apnc.sources.open(..., format=...)"): "--format",
-    re.escape("columns=[...]"): "--columns",
-    re.escape('pip install "apnc[files]"'): 'pip install "apnc[cli]"',
-    WORD.format("(drop_null|normalize_kernel)=True"): r"--\1",
-    WORD.format("n_jobs"): "--threads",
-    WORD.format("random_state"): "--seed",
-    WORD.format("n_(clusters|landmarks|components)"): r"--\1",
-    WORD.format("(n_init|max_iter|memory_limit)"): r"--\1",
-}
 
 
 class Run:
@@ -100,9 +86,33 @@ def report(error: BaseException, debug: bool) -> int:
 
 
 def _usage(error: Any) -> str:
-    """What was wrong on the command line, and where to read on."""
-    path = getattr(getattr(error, "ctx", None), "command_path", "apnc")
-    return f"{error.format_message().rstrip('.')}. See {path} --help."
+    """What was wrong on the command line, or in the file of its options, and where to read on."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "apnc")
+    text = f"{error.format_message().rstrip('.')}."
+    if hasattr(error, "option_name") and context is not None:
+        text = f"No such option: {error.option_name}.{_hint(error.option_name.lstrip('-'), context)}"
+    file = _file_of(context, getattr(error, "param", None))
+    return f"{file}{text} See {path} --help."
+
+
+def _hint(name: str, context: Any) -> str:
+    """Where there is such an option, or which one was meant."""
+    group = None if context.parent is None else context.parent.command
+    commands = getattr(group, "commands", {})
+    others = [other for other, command in commands.items() if name in long_names(command)]
+    if others:
+        return f" It is one of apnc {' and '.join(others)}."
+    found = meant(name, long_names(context.command, all_of_them=True))
+    return f" Did you mean --{found}?" if found else ""
+
+
+def _file_of(context: Any, parameter: Any) -> str:
+    """The file of ``--config``, if it is where a value that was refused comes from."""
+    if context is None or parameter is None:
+        return ""
+    source = context.get_parameter_source(parameter.name)
+    return f"{context.params['config']}: " if source is not None and source.name == "DEFAULT_MAP" else ""
 
 
 def explained(error: BaseException) -> str:
@@ -114,17 +124,6 @@ def explained(error: BaseException) -> str:
         full = " Free some space, or choose another disk." if error.errno == errno.ENOSPC else ""
         return f"{file}{error.strerror}.{full}"
     return str(error) or type(error).__name__
-
-
-def in_options(message: str) -> str:
-    """A message of the library in the words of the command line."""
-    for pattern, option in WORDS.items():
-        message = re.sub(pattern, partial(_option, option), message)
-    return message
-
-
-def _option(option: str, found: re.Match[str]) -> str:
-    return found.expand(option).replace("_", "-")
 
 
 def say(text: str) -> None:

@@ -16,6 +16,7 @@ from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
 from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, function_named, opened
 from apnc.evaluation import count_rows
+from apnc.kernels import KERNELS
 from apnc.progress.stage import duration
 from apnc.sources import refuse_overwriting
 from apnc.validation import known_name
@@ -23,7 +24,7 @@ from apnc.writing import LABEL_KINDS, check_target
 from apnc.writing.atomic import check_writable
 
 SAVING: opt.Declared = {"model": (opt.SaveModel, None), "labels": (opt.SaveLabels, None)}
-JUDGING: opt.Declared = {"quiet": (opt.Quiet, False), "strict": (opt.Strict, False)}
+JUDGING: opt.Declared = {**opt.SHOWING, "strict": (opt.Strict, False)}
 
 
 @opt.takes({"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, JUDGING, opt.ALWAYS)
@@ -71,12 +72,14 @@ def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of the estimator."""
     kernel = given["kernel"]
     if kernel == "precomputed":
-        raise ValueError("A kernel matrix is clustered in Python: KernelKMeans(kernel='precomputed').fit(K).")
+        raise ValueError(
+            "--kernel precomputed: a kernel matrix is clustered in Python, by apnc.KernelKMeans."
+        )
     same = ("coef0", "degree", "normalize_kernel", "embedding", "init", "max_iter", "tol", "memory_limit")
-    scale = known_name("--scale", given["scale"], opt.SCALES)
+    scale = known_name("scale", given["scale"], opt.SCALES)
     return {
         **{name: given[name] for name in same},
-        "kernel": function_named(kernel) if ":" in kernel else kernel,
+        "kernel": function_named(kernel) if ":" in kernel else known_name("kernel", kernel, KERNELS),
         "gamma": None if given["gamma"] is None else number_or_word("gamma", given["gamma"], "local", float),
         "n_landmarks": number_or_word("landmarks", given["landmarks"], "auto"),
         "n_components": number_or_word("components", given["components"], "auto"),

@@ -16,7 +16,7 @@ from apnc.estimators import outputs
 from apnc.job import Job
 from apnc.kernels import PrecomputedKernel, gamma_of
 from apnc.model import EmbeddingModel
-from apnc.progress import make_progress
+from apnc.progress import SILENT, make_progress
 from apnc.sampling import concatenate
 from apnc.sources import is_source
 from apnc.sources.rows import n_rows
@@ -67,11 +67,16 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return validation.read(self, X, reset)
 
     @contextmanager
-    def _new_data(self, X: Any, sample_weight: Any = None) -> Iterator[pipeline.Data]:
-        """New data in chunks that suit the fitted embedding."""
+    def _new_data(
+        self, X: Any, sample_weight: Any = None, stage: str | None = None
+    ) -> Iterator[pipeline.Data]:
+        """New data in chunks that suit the fitted embedding; progress is shown of work that has a ``stage``."""
         check_is_fitted(self)
         job = self._job(X, sample_weight)
-        with job.reading():
+        job = job.told(SILENT) if stage is None else job
+        with job.reading(), job.progress:
+            if stage is not None:
+                job.progress.stage(stage, job.n_rows_known())
             data = job.for_embedding(self._embedding_model)
             yield data
         job.tell_skipped(data)
@@ -80,7 +85,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Y of X to a file, chunk after chunk."""
         writing.check_target(to, writing.EMBEDDING_KINDS)
         sources.refuse_overwriting(X, to)
-        with self._new_data(X) as data:
+        with self._new_data(X, stage="embedding") as data:
             chunks = self._embedding_model.embed(data.chunks, data.dtype, out)
             with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
                 seen = outputs.Seen(stream)

@@ -229,7 +229,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
     def predict(self, X: Any, to: Any = None) -> Any:
         """Cluster number of each row, int32; with ``to``, written to that .parquet, .arrow or .csv file."""
         target = None if to is None else checked_labels(to, X)
-        with self._new_data(X) as data:
+        with self._new_data(X, stage=None if target is None else "labels") as data:
             if target is None:
                 return self._model.labels(data.chunks, data.dtype)
             self._model.label_into(labels_writer(target, data.source), data.chunks, data.dtype)

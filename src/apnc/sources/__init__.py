@@ -184,7 +184,7 @@ _OPENERS: dict[str, Callable[..., Source]] = {
 
 def _refuse(what: str, given: Iterable[str]) -> None:
     if given:
-        raise SourceError(f"{', '.join(given)} cannot be used with {what}.")
+        raise SourceError(f"{', '.join(f'{name}=' for name in given)} cannot be used with {what}.")
 
 
 def refuse_overwriting(data: Any, target: Any) -> None:

@@ -59,11 +59,17 @@ def open_table(
         raise SourceError(
             "columns= says which columns are features, so exclude= has nothing to do. Pass one of them."
         )
-    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
-        raise SourceError(f"separator={separator!r} must be a single character, such as ';'.")
     request = Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
-    reader = READERS[format] if separator is None else partial(TextPart, delimiter=separator)
-    return TableSource(*_parts(data, format, reader, filesystem), request, drop_null)
+    return TableSource(*_parts(data, format, reader_of(format, separator), filesystem), request, drop_null)
+
+
+def reader_of(format: str, separator: str | None = None) -> Reader:
+    """What reads files of a format; a separator goes with CSV."""
+    if separator is None:
+        return READERS[format]
+    if len(separator) != 1 or separator in '"\r\n':
+        raise SourceError(f"separator={separator!r} must be a single character, such as ';'.")
+    return partial(TextPart, delimiter=separator)
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
