@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -73,8 +74,8 @@ def fit(data, *more, code=0, **options):
     return run("fit", data, "--clusters", 3, "--quiet", *more, code=code, **options)
 
 
-def process(*words, **options):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb"}
+def process(*words, environment=None, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb", **(environment or {})}
     return subprocess.Popen(
         [sys.executable, "-m", "apnc.cli", *map(str, words)],
         stdout=subprocess.PIPE,
@@ -758,3 +759,26 @@ def test_plan_tells_what_a_fit_will_take(tmp_path):
     refused = CliRunner(**APART).invoke(app, [*command, "--memory-limit", "40MB"])
     assert refused.exit_code == 2
     assert "memory-limit 40MB is too small" in refused.stderr
+
+
+def test_plan_counts_what_every_run_has_to_load(folder):
+    begin = time.perf_counter()
+    started = process("plan", "rows.csv", "--exclude", "key", "--clusters", 3, "--json")
+    told = json.loads(started.communicate(timeout=120)[0])
+    took = time.perf_counter() - begin
+    assert 0.2 * took < told["seconds_by_stage"]["start-up"] < took
+    assert told["seconds"] == pytest.approx(sum(told["seconds_by_stage"].values()))
+    begin = time.perf_counter()
+    started = process("fit", "rows.csv", "--exclude", "key", "--clusters", 3, "--labels", "l.csv", "--json")
+    told = json.loads(started.communicate(timeout=120)[0])
+    assert 0.5 * (time.perf_counter() - begin) < told["seconds"]
+
+
+def test_compiling_is_announced_once(folder, tmp_path):
+    cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    words = ["fit", "rows.csv", "--exclude", "key", "--clusters", 3, "--labels", "l.csv"]
+    for expected in (1, 0):
+        started = process(*words, environment=cold)
+        _, error = started.communicate(timeout=300)
+        assert started.returncode == 0
+        assert error.count("compiling loops for this machine") == expected

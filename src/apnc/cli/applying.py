@@ -1,7 +1,6 @@
 """``apnc predict`` and ``apnc embed``."""
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,10 +24,10 @@ def predict(context: typer.Context) -> None:
     The features are those of the fit, found by their names. Example: apnc predict events.apnc new.parquet --labels
     labels.parquet
     """
-    started, labels = time.perf_counter(), context.params["labels"]
+    labels = context.params["labels"]
     km = _apply(context.params, "predict", labels, LABEL_KINDS)
     result = {"rows": count_rows(labels), "clusters": len(km.cluster_centers_), "labels": labels}
-    _show(result, started, context.params["as_json"])
+    _show(result, context.obj.seconds(), context.params["as_json"])
 
 
 @opt.takes(*SHARED, {"out": (opt.Out, opt.REQUIRED)})
@@ -38,10 +37,10 @@ def embed(context: typer.Context) -> None:
     The features are those of the fit, found by their names. Example: apnc embed events.apnc new.parquet --out
     vectors.parquet
     """
-    started, out = time.perf_counter(), context.params["out"]
+    out = context.params["out"]
     km = _apply(context.params, "embed", out, EMBEDDING_KINDS)
     result = {"rows": count_rows(out), "n_components": km.n_components_, "out": out}
-    _show(result, started, context.params["as_json"])
+    _show(result, context.obj.seconds(), context.params["as_json"])
 
 
 def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[str]) -> Any:
@@ -73,8 +72,8 @@ def _refuse_same(target: str, *read: str) -> None:
             raise ValueError(f"{target} is read, so the result must go to another file.")
 
 
-def _show(result: dict[str, Any], started: float, as_json: bool) -> None:
-    result["seconds"] = round(time.perf_counter() - started, 3)
+def _show(result: dict[str, Any], seconds: float, as_json: bool) -> None:
+    result["seconds"] = round(seconds, 3)
     if as_json:
         show_json(result)
         return

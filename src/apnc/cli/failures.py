@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -21,16 +22,27 @@ EXPECTED = (ValueError, OSError, ImportError, MemoryError, EOFError)
 
 
 class Run:
-    """One run of the program: shows each warning as one line, and remembers the kinds."""
+    """One run of the program: shows each warning as one line, and remembers the kinds.
 
-    def __init__(self, debug: bool) -> None:
-        self.debug = debug
+    Parameters
+    ----------
+    debug : show tracebacks.
+    begun : when, by ``time.perf_counter``.
+
+    """
+
+    def __init__(self, debug: bool, begun: float) -> None:
+        self.debug, self._begun = debug, begun
         self.kinds: set[type[Warning]] = set()
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
         """In place of ``warnings.showwarning``."""
         self.kinds.add(category)
         say(f"warning: {in_options(str(message))}")
+
+    def seconds(self) -> float:
+        """Since the program began."""
+        return time.perf_counter() - self._begun
 
     def warned_of(self, kind: type[Warning]) -> bool:
         """Whether there was a warning of this kind."""
@@ -40,9 +52,9 @@ class Run:
 class Commands(TyperGroup):
     """The group of all commands; every way in leads through it, and no traceback out of it."""
 
-    def main(self, args: Any = None, *rest: Any, **options: Any) -> Any:
+    def main(self, args: Any = None, *rest: Any, begun: float | None = None, **options: Any) -> Any:
         given = sys.argv[1:] if args is None else list(args)
-        run = Run(debug="--debug" in given)
+        run = Run("--debug" in given, time.perf_counter() if begun is None else begun)
         try:
             code = super().main(given, *rest, **{**options, "standalone_mode": False, "obj": run})
         except Exception as error:

@@ -1,7 +1,6 @@
 """``apnc fit``."""
 
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ def fit(context: typer.Context) -> None:
 
     Example: apnc fit events.parquet --clusters 10 --id-column key --model events.apnc --labels labels.parquet
     """
-    given, started = context.params, time.perf_counter()
+    given = context.params
     data, model, labels = given["data"], given["model"], given["labels"]
     _check_targets(data, model, labels)
     km = KernelKMeans(given["clusters"], **parameters(given))
@@ -42,7 +41,7 @@ def fit(context: typer.Context) -> None:
             km.fit(source, labels_to=labels)
         if model is not None:
             _save(km, model, labels, {"data": data, **effective(context)})
-    result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), time.perf_counter() - started)
+    result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), context.obj.seconds())
     show_json(result) if given["as_json"] else show_lines(_summary(result))
     if given["strict"] and not result["converged"]:
         raise typer.Exit(NOT_CONVERGED)
