@@ -724,14 +724,6 @@ def test_a_full_disk(folder):
     )
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write and read everything")
-def test_a_read_only_folder_and_an_unreadable_file(folder):
-    os.chmod("rows.csv", 0)
-    refused(fit("rows.csv", "--labels", "l.csv", code=2), "rows.csv")
-    (folder / "closed").mkdir(mode=0o500)
-    refused(fit("rows.npy", "--labels", "closed/l.csv", code=2), "closed")
-
-
 def test_a_missing_extra_is_said(folder):
     code = "import sys; sys.modules['typer'] = None; from apnc.cli import main; main()"
     done = subprocess.run(

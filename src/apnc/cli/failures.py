@@ -1,6 +1,5 @@
 """What reaches the user when something is wrong: one line, and an exit code."""
 
-import errno
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from typer.core import TyperGroup
 
 from apnc.cli.config import long_names
 from apnc.cli.wording import in_options, meant
+from apnc.writing.atomic import FULL
 
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 #: Errors that say what is wrong with the input or the machine; all others are faults of the program.
@@ -59,6 +59,9 @@ class Commands(TyperGroup):
             code = super().main(given, *rest, **{**options, "standalone_mode": False, "obj": run})
         except Exception as error:
             code = report(error, run.debug)
+        except SystemExit as end:
+            # Rich ends the process by itself when nobody reads its help any more.
+            code = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -133,8 +136,8 @@ def explained(error: BaseException) -> str:
         return f"not enough memory. {error} Set memory_limit, or lower n_landmarks or n_components."
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         file = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        full = " Free some space, or choose another disk." if error.errno == errno.ENOSPC else ""
-        return f"{file}{error.strerror}.{full}"
+        plain = error.errno in FULL and error.strerror == os.strerror(error.errno)
+        return f"{file}{error.strerror.rstrip('.')}.{' Free some space, or choose another disk.' if plain else ''}"
     return str(error) or type(error).__name__
 
 

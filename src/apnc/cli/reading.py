@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 from apnc import sources
 from apnc.persistence import Functions, ModelFileError, Origin, is_model_file, read
@@ -31,10 +31,18 @@ def opened(
         yield _open(data, format, request, recalled)
         return
     with tempfile.TemporaryFile() as spool:
-        shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        spool.seek(0)
+        _copy_input(spool)
         spool.raw.name = "standard input"  # type: ignore[attr-defined]
         yield _open(spool, format, request, recalled)
+
+
+def _copy_input(spool: IO[bytes]) -> None:
+    try:
+        shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
+        spool.seek(0)
+    except OSError as error:
+        where = f"the copy of standard input in {tempfile.gettempdir()} (TMPDIR)"
+        raise OSError(error.errno, error.strerror, where) from error
 
 
 def _requested(given: Mapping[str, Any]) -> dict[str, Any]:
