@@ -82,5 +82,15 @@ def _cluster_lines(result: dict[str, Any]) -> dict[str, str]:
         lines["clusters"] = f"{result['clusters']}{of}"
         lines["inertia"] = f"{number(result['inertia'])} after {counted(result['n_iter'], 'iteration')}"
     changed = result.get("configuration") or result["parameters"]
-    lines["options"] = ", ".join(f"{name}={value}" for name, value in changed.items() if value is not None)
+    lines["options"] = ", ".join(_option(name, value) for name, value in changed.items() if _is_set(value))
     return lines
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def _option(name: str, value: Any) -> str:
+    if value is True:
+        return name
+    return f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
