@@ -7,7 +7,7 @@ import typer
 from apnc.cli import options as opt
 from apnc.cli.failures import say
 from apnc.cli.printing import number, show_json, show_lines, show_table
-from apnc.cli.reading import STANDARD_INPUT, character
+from apnc.cli.reading import STANDARD_INPUT
 from apnc.evaluation import Comparison, compare
 
 #: Clusters and classes of the largest table that is shown.
@@ -29,7 +29,6 @@ Truth = Annotated[
 def evaluate(
     labels: LabelsFile,
     truth: Truth,
-    separator: opt.TruthSeparator = None,
     as_json: opt.Json = False,
     config: opt.Config = None,
     debug: opt.Debug = False,
@@ -41,7 +40,7 @@ def evaluate(
     """
     if STANDARD_INPUT in (labels, truth):
         raise ValueError("apnc evaluate reads files, not standard input: name a file in place of -.")
-    found = compare(labels, truth, character(separator))
+    found = compare(labels, truth)
     if found.n_only_labels or found.n_only_truth:
         say(
             f"warning: {found.n_only_labels:,} rows of {labels} and {found.n_only_truth:,} of {truth} have no partner "

@@ -92,10 +92,6 @@ Separator = Annotated[
         "What is between the values of CSV, such as ';'. Without it: a comma. It is kept in the model.",
     ),
 ]
-TruthSeparator = Annotated[
-    str | None,
-    _option(DATA, "--separator", "CHARACTER", "What is between the values of a TRUTH in CSV, if no comma."),
-]
 ObjectField = Annotated[
     str | None,
     _option(

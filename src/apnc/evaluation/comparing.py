@@ -13,7 +13,7 @@ from apnc.evaluation.measures import Comparison
 Array = npt.NDArray[Any]
 
 
-def compare(labels: Any, truth: Any, separator: str | None = None) -> Comparison:
+def compare(labels: Any, truth: Any) -> Comparison:
     """Compare two files of labels.
 
     The labels are the column ``label``, or the last one. Rows are matched by the other columns that both files have,
@@ -22,10 +22,9 @@ def compare(labels: Any, truth: Any, separator: str | None = None) -> Comparison
     Parameters
     ----------
     labels, truth : paths of tables (Parquet, Arrow, CSV, TSV) or of one-dimensional ``.npy`` arrays.
-    separator : between the values of ``truth``, if that is CSV; None: a comma.
 
     """
-    found, true = LabelFile.open(labels), LabelFile.open(truth, separator)
+    found, true = LabelFile.open(labels), LabelFile.open(truth)
     ids = tuple(name for name in found.others if name in true.others)
     tally = Tally(Codes(found), Codes(true))
     surplus = _by_ids(found, true, ids, tally) if ids else _by_order(found, true, tally)

@@ -46,18 +46,16 @@ class LabelFile:
     pieces: Callable[[Sequence[str]], Iterator[list[Any]]]
 
     @classmethod
-    def open(cls, path: Any, separator: str | None = None) -> "LabelFile":
-        """A table or a .npy array; the format is told by the name."""
+    def open(cls, path: Any) -> "LabelFile":
+        """A table or a .npy array; the name tells the format, the first line of CSV what separates its values."""
         format = sources.format_of(path)
-        if separator is not None and format != "csv":
-            raise ValueError(f"{path}: separator= is for csv, not for {format}.")
         if format == "npy":
             return cls(str(path), LABEL, (), partial(_array_pieces, path))
         if format not in ("parquet", "arrow", "csv", "tsv"):
             raise ValueError(
                 f"{path}: labels are read from .parquet, .arrow, .csv, .tsv and .npy files, not from {format}."
             )
-        parts = _parts(path, format, separator)
+        parts = _parts(path, format)
         names = _column_names(path, parts)
         column = LABEL if LABEL in names else names[-1]
         others = tuple(name for name in names if name != column)
@@ -75,15 +73,18 @@ class LabelFile:
             yield columns
 
 
-def _parts(path: Any, format: str, separator: str | None) -> list[Callable[[], Any]]:
+def _parts(path: Any, format: str) -> list[Callable[[], Any]]:
     try:
+        from apnc.sources.delimited import TextPart, separator_of
         from apnc.sources.table_files import find_files, one_format
-        from apnc.sources.tables import reader_of
+        from apnc.sources.tables import READERS
     except ModuleNotFoundError as error:
         raise ImportError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
     files = find_files(path, None)
     one_format(files, format)
-    return [partial(reader_of(format, separator), file) for file in files]
+    if format == "csv":
+        return [partial(TextPart, file, separator_of(file)) for file in files]
+    return [partial(READERS[format], file) for file in files]
 
 
 def _column_names(path: Any, parts: Iterable[Callable[[], Any]]) -> list[str]:

@@ -39,10 +39,10 @@ class TextPart(Part):
         self.name, self._file = file.path, file
         self._parse = csv.ParseOptions(delimiter=delimiter or ",", newlines_in_values=True)
         with located(self.name):
-            head = self._head()
+            head = _head(file)
             fields = next(text.reader([_first_line(head)], delimiter=delimiter or ","), [])
-            if delimiter is None and len(fields) == 1:
-                self._refuse_other(fields[0])
+            if delimiter is None:
+                self._refuse_other(fields)
             told = [field for field in fields if field.strip()]
             self._has_header = not told or not all(map(_is_number, told))
             names = None if self._has_header else [f"column_{j}" for j in range(len(fields))]
@@ -51,22 +51,14 @@ class TextPart(Part):
             self.empty = not fields
             self.schema = pa.schema([]) if self.empty else self._guess()
 
-    def _refuse_other(self, first: str) -> None:
+    def _refuse_other(self, fields: list[str]) -> None:
         """A first line without a comma must not have anything else that separates values."""
-        other = next((separator for separator in OTHER_SEPARATORS if separator in first), None)
-        if other is not None:
+        other = _separator(fields)
+        if other != ",":
             raise SourceError(
                 f"{self.name}: values seem to be separated by {other!r}, not by commas. Say so with "
                 f"apnc.sources.open(..., separator={other!r})."
             )
-
-    def _head(self) -> bytes:
-        """The first block, or the first line if that is longer."""
-        with self._file.stream() as stream:
-            head = stream.read(BLOCK)
-            while len(head) < LONGEST_LINE and b"\n" not in head and (more := stream.read(len(head))):
-                head += more
-        return head
 
     def _guess(self) -> Any:
         with self._file.stream() as stream:
@@ -118,6 +110,28 @@ class TextPart(Part):
     def buffers(self, names: Iterable[str]) -> int:
         """Blocks of text."""
         return BLOCKS_AHEAD * int(self._read.block_size)
+
+
+def separator_of(file: DataFile) -> str:
+    """What separates the values of a file: a comma, unless its first line has none but something else of the kind."""
+    with located(file.path):
+        return _separator(next(text.reader([_first_line(_head(file))]), []))
+
+
+def _separator(fields: list[str]) -> str:
+    """The same of a first line that was split at commas."""
+    if len(fields) != 1:
+        return ","
+    return next((separator for separator in OTHER_SEPARATORS if separator in fields[0]), ",")
+
+
+def _head(file: DataFile) -> bytes:
+    """The first block, or the first line if that is longer."""
+    with file.stream() as stream:
+        head = stream.read(BLOCK)
+        while len(head) < LONGEST_LINE and b"\n" not in head and (more := stream.read(len(head))):
+            head += more
+    return head
 
 
 def _first_line(head: bytes) -> str:
