@@ -15,6 +15,8 @@ from apnc.sampling import Census
 LARGEST_KERNEL = 1e30
 #: A residual above this draws advice to raise n_landmarks.
 HIGH_RESIDUAL = 0.3
+#: Packages whose lines a warning does not point at.
+BETWEEN = ("apnc", "contextlib", "sklearn")
 
 
 def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
@@ -51,7 +53,12 @@ def refuse_changed(counted: int, labelled: int) -> None:
 def warn_if_skipped(name: str, n_skipped: int) -> None:
     """Say how many rows had missing values."""
     if n_skipped:
-        _warn(f"{name}: {n_skipped:,} rows with missing values were skipped (drop_null=True).")
+        rows = (
+            "1 row with missing values was"
+            if n_skipped == 1
+            else f"{n_skipped:,} rows with missing values were"
+        )
+        _warn(f"{name}: {rows} skipped (drop_null=True).")
 
 
 def warn_if_capped(asked: int, distinct: int) -> None:
@@ -83,7 +90,8 @@ def advise_on_residual(residual: float, coefficients: Coefficients) -> None:
 def warn_if_not_converged(converged: bool, max_iter: int) -> None:
     """Say that the iterations ran out."""
     if not converged:
-        message = f"Not converged after max_iter={max_iter} iterations. Raise max_iter, or tol."
+        iterations = "1 iteration" if max_iter == 1 else f"{max_iter:,} iterations"
+        message = f"Not converged after {iterations}. Raise max_iter, or tol."
         _warn(message, ConvergenceWarning)
 
 
@@ -92,14 +100,14 @@ def warn_if_empty(counts: npt.NDArray[Any]) -> None:
     filled = int((counts > 0).sum())
     if filled < len(counts):
         _warn(
-            f"Only {filled} of n_clusters={len(counts)} clusters hold rows: the data has that few distinct "
+            f"Only {filled} of {len(counts)} clusters hold rows: the data has that few distinct "
             "embedded rows, or max_iter was too small to fill them."
         )
 
 
 def _warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside this package that led here."""
+    """Warn at the line that led here: outside this package, and outside what calls parts of it in between."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "apnc":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -1,8 +1,10 @@
 """What a fit will take, before it is run: passes, operations, memory, and seconds at this machine's measured speed."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,15 @@ from apnc.engines.spill import kept_bytes
 from apnc.job import Job
 from apnc.kernels import Kernel, compute_dtype
 from apnc.nearest import PartialSums
-from apnc.pipeline import BANDWIDTH_SAMPLE, ClusterSettings, EmbeddingSettings, expected_sizes, sample_sizes
+from apnc.pipeline import (
+    BANDWIDTH_SAMPLE,
+    ClusterSettings,
+    EmbeddingSettings,
+    expected_sizes,
+    fit_clusters,
+    fit_embedding,
+    sample_sizes,
+)
 from apnc.sampling import TakeCensus, content_hash
 from apnc.scaling import Columns, Scaling
 from apnc.sources.family import Source, SourceError
@@ -37,6 +47,8 @@ REFINED_ITERATIONS, ITERATIONS = 5, 20
 UNUSED = 0.4
 #: Embedded rows that a pass is rehearsed on: more than any cache.
 PASS_BYTES = 1 << 26
+#: Rows of a fit that is there to load what any fit needs.
+FEW = 64
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ class Forecast:
     bytes_moved : read from the data and from the embedding.
     peak_bytes : resident memory, interpreter included.
     disk_bytes : of the temporary file.
-    seconds : by stage.
+    seconds : by stage; "start-up" is what the first fit of a process has to load.
 
     """
 
@@ -109,7 +121,9 @@ def forecast(job: Job, settings: EmbeddingSettings, clusters: ClusterSettings) -
     """From a rehearsal on some rows of the data to the whole of it; refuses a memory limit that cannot be kept."""
     n, counted = count_rows(job.given)
     job.budget.require(plan.least(job.expected(settings, n)))
-    rows = scaled(some_rows(job.given), settings.scale, compute_dtype(job.given))
+    rows = some_rows(job.given)
+    start_up = seconds_to_start(job, rows, settings, clusters)
+    rows = scaled(rows, settings.scale, compute_dtype(job.given))
     asked = ask(rows, settings, clusters, n)
     asked = asked.within(expected_rank(rows, asked))
     speeds = rehearse(job, rows, asked)
@@ -123,6 +137,7 @@ def forecast(job: Job, settings: EmbeddingSettings, clusters: ClusterSettings) -
     embedding_bytes = 4.0 * n * asked.n_components
     embedding = overlapped(speeds.read, speeds.embed) * n
     seconds = {
+        "start-up": start_up,
         "sampling": 2 * n * overlapped(speeds.read, speeds.hash),
         "coefficients": speeds.coefficients,
         "embedding": (data_passes - 2) * embedding + speeds.touch * held,
@@ -141,6 +156,28 @@ def forecast(job: Job, settings: EmbeddingSettings, clusters: ClusterSettings) -
         disk_bytes=kept - held,
         seconds=seconds,
     )
+
+
+def seconds_to_start(job: Job, rows: Any, settings: EmbeddingSettings, clusters: ClusterSettings) -> float:
+    """By how much the first of two fits of a few rows is slower: it loads libraries and loops, or compiles them.
+
+    What is compiled here is on the disk for the fit, unless that cannot be written.
+    """
+    from apnc.loops.compiled import kept_on_disk, watched
+
+    few = rows[: max(FEW, 4 * clusters.n_clusters)]
+    k = min(clusters.n_clusters, n_rows(few))
+    small = replace(job, given=few, weights=None)
+    work = partial(fit_few, small, replace(settings, n_clusters=k), replace(clusters, n_clusters=k))
+    with warnings.catch_warnings(action="ignore"), watched() as compiling:
+        first, second = _seconds(work), _seconds(work)
+    return max(0.0, first - second - (compiling.seconds if kept_on_disk() else 0.0))
+
+
+def fit_few(job: Job, settings: EmbeddingSettings, clusters: ClusterSettings) -> None:
+    """All that a fit does."""
+    model, drawn = fit_embedding(job.for_sampling(settings), settings)
+    fit_clusters(job.for_clustering(model, clusters.n_clusters, drawn), model, drawn, clusters)
 
 
 def expected_rank(rows: Any, asked: Asked) -> float:
@@ -242,12 +279,13 @@ def _part(chunk: Chunk, index: int, n_parts: int) -> Chunk:
 
 def _best(work: Callable[[], Any], repetitions: int = 3) -> float:
     """Seconds of the quickest; the first has also to load what it needs."""
-    found = []
-    for _ in range(repetitions):
-        begin = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - begin)
-    return min(found)
+    return min(_seconds(work) for _ in range(repetitions))
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
 
 
 def _seconds_to_read(job: Job) -> float:

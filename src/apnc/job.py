@@ -1,8 +1,9 @@
 """One run of an estimator over some data: what is read, in how much memory, and who is told."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from apnc.sources.family import MissingValuesError, Source, refuse_missing
 from apnc.sources.rows import n_rows, numbers_held
 
 Array = npt.NDArray[Any]
+COMPILING = "compiling loops for this machine, which takes some seconds, once"
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,20 @@ class Job:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Around all work on the data: what was missing in it is said in full."""
+        """Around all work on the data: what was missing in it is said in full, and what else takes time."""
         try:
-            yield
+            with self._told_of_compiling():
+                yield
         except MissingValuesError:
             layout = self._layout(8 * self.held, plan.CHUNK_BYTES)
             refuse_missing(self.given, layout.rows_per_chunk(None, self.given.row_bytes))
+
+    def _told_of_compiling(self) -> AbstractContextManager[Any]:
+        if self.progress is SILENT:
+            return nullcontext()
+        from apnc.loops.compiled import watched
+
+        return watched(partial(self.progress.note, COMPILING))
 
     def tell_skipped(self, data: Data) -> None:
         """Warn of rows left out."""

@@ -22,7 +22,7 @@ FREE_SHARE = 0.75
 def parse_bytes(limit: str | int | float) -> int:
     """``"2GB"``, ``"512MiB"`` or a number of bytes as an integer."""
     if isinstance(limit, (int, float)) and not isinstance(limit, bool) and 0 < limit < float("inf"):
-        return int(limit)
+        limit = str(int(limit))
     found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]i?)?b?\s*", limit, re.I) if isinstance(limit, str) else None
     try:
         amount = float(found[1]) * UNITS[(found[2] or "").lower()] if found else 0.0
@@ -32,6 +32,8 @@ def parse_bytes(limit: str | int | float) -> int:
         raise ValueError(
             f"memory_limit={limit!r} must be a size such as '2GB' or '512MiB', or a number of bytes."
         )
+    if amount < UNITS["m"]:
+        raise ValueError(f"memory_limit={limit!r} is {amount:g} bytes. Add a unit: 4GB, 512MB.")
     return int(amount)
 
 
@@ -68,13 +70,42 @@ def _of_machine() -> float:
     return float(next((line.split()[1] for line in lines if line.startswith("MemAvailable")), "inf")) * 1024
 
 
-def _of_container() -> float:
-    group = Path("/sys/fs/cgroup")
+#: Where the limits of containers are told, by version of cgroups: limit, use, and the page cache within the use,
+#: which is given back when memory is short.
+GROUPS = {
+    "": ("memory.max", "memory.current", ("active_file", "inactive_file")),
+    "memory": (
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        ("total_active_file", "total_inactive_file"),
+    ),
+}
+
+
+def _of_container(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
+    """The least of the groups that the process is in, and of those around them."""
     try:
-        limit, used = (group / "memory.max").read_text(), (group / "memory.current").read_text()
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:
+        lines = []
+    found = [float("inf")]
+    for folder, files in GROUPS.items():
+        inner = next((path for _, kind, path in lines if folder in kind.split(",")), "/").strip("/")
+        group = root / folder / inner
+        while group.is_relative_to(root / folder):
+            found.append(_of_group(group, *files))
+            group = group.parent
+    return min(found)
+
+
+def _of_group(group: Path, limit_file: str, used_file: str, cache: tuple[str, ...]) -> float:
+    try:
+        limit, used = (group / limit_file).read_text(), float((group / used_file).read_text())
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     except OSError:
         return float("inf")
-    return float("inf") if limit.strip() == "max" else max(0.0, float(limit) - float(used))
+    held = used - sum(float(stat.get(name, 0)) for name in cache)
+    return float("inf") if limit.strip() == "max" else max(0.0, float(limit) - max(0.0, held))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Checks of what users pass, with messages that say what was found and what to do."""
 
 import difflib
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -29,6 +30,7 @@ SYNONYMS = {
     "kmeans++": "k-means++",
 }
 INITS = ("k-means++", "random", "random-partition")
+GAMMA = "a positive number or 'local'; left out, it is tuned from the data"
 
 
 def known_name(parameter: str, value: str, known: Iterable[str]) -> str:
@@ -103,7 +105,7 @@ def check_scale(scale: Any, kernel: Any, given: Any) -> str | None:
         raise ValueError(f"scale={scale!r} must be one of {', '.join(SCALES)}, or None.")
     known_name("scale", scale, SCALES)
     if kernel == "precomputed" or getattr(given, "dtype", None) is None:
-        raise ValueError(f"scale={scale!r} needs vectors; leave it at None for objects and given kernels.")
+        raise ValueError(f"scale={scale!r} needs vectors; leave it out for objects and given kernels.")
     is_sparse = given.is_sparse if isinstance(given, Source) else sparse.issparse(given)
     if is_sparse and scale != "unit":
         raise ValueError(
@@ -136,17 +138,15 @@ def _check_gamma(kernel: Any, gamma: Any) -> None:
     if gamma is None:
         return
     if kernel not in SCALED + SLOPED:
-        name = repr(kernel) if isinstance(kernel, str) else "a function"
-        raise ValueError(f"gamma={gamma!r} has no effect with kernel={name}; leave it at None.")
+        name = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
+        raise ValueError(f"gamma={gamma!r} has no effect with {name}; leave it out.")
     if isinstance(gamma, str):
         if gamma != "local":
-            raise ValueError(
-                f"gamma={gamma!r} must be a positive number, None (tuned from the data) or 'local'."
-            )
+            raise ValueError(f"gamma={gamma!r} must be {GAMMA}.")
         if kernel not in SCALED:
             raise ValueError(f"gamma='local' is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
     elif isinstance(gamma, bool) or not (isinstance(gamma, Real) and 0 < float(gamma) < np.inf):
-        raise ValueError(f"gamma={gamma!r} must be a positive number, None or 'local'.")
+        raise ValueError(f"gamma={gamma!r} must be {GAMMA}.")
 
 
 def check_weights(sample_weight: Any, n: int) -> Array:
@@ -201,10 +201,13 @@ def refuse_text(kernel: Any, X: Any) -> None:
             )
         return
     first = _first_object(X)
-    if isinstance(first, (str, bytes, dict, set, frozenset)):
+    if isinstance(first, (str, bytes, dict, set, frozenset, os.PathLike)):
+        files = (
+            " Files are read by apnc.sources.open([...])." if isinstance(first, (str, os.PathLike)) else ""
+        )
         raise ValueError(
             f"kernel={kernel!r} needs numeric vectors, got a list of {type(first).__name__}. For objects pass "
-            "a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B))."
+            f"a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B)).{files}"
         )
 
 
@@ -254,8 +257,10 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
         )
     if not reset:
         return matching(estimator, source)
-    estimator.n_features_in_ = source.n_columns
-    estimator.__dict__.pop("feature_names_in_", None)
+    for stale in ("n_features_in_", "feature_names_in_"):
+        estimator.__dict__.pop(stale, None)
+    if source.n_columns:
+        estimator.n_features_in_ = source.n_columns
     if source.columns is not None:
         estimator.feature_names_in_ = np.asarray(source.columns, dtype=object)
     return source
@@ -266,12 +271,17 @@ def matching(estimator: Any, source: Source) -> Source:
     names, n = getattr(estimator, "feature_names_in_", None), getattr(estimator, "n_features_in_", 0)
     if names is not None and source.columns is not None:
         return source.select(list(names))
-    source = source.with_columns(n)
+    source = source.with_columns(n) if n and source.n_columns else source
     if source.n_columns != n:
+        found, expected = _features(source.n_columns), _features(n)
         raise ValueError(
-            f"{source.name} has {source.n_columns} features, but {type(estimator).__name__} is expecting {n} features."
+            f"{source.name} has {found}, but {type(estimator).__name__} is expecting {expected}."
         )
     return source
+
+
+def _features(n: int) -> str:
+    return f"{n} features" if n else "objects (JSON lines)"
 
 
 def random_seed(random_state: Any) -> int:

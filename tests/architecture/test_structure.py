@@ -48,6 +48,7 @@ ALLOWED = {
         "engines",
         "job",
         "kernels",
+        "loops",
         "nearest",
         "pipeline",
         "sampling",

@@ -208,7 +208,7 @@ def test_what_cannot_be_done_on_spark(frame_of, digits, tmp_path):
         KernelKMeans(3).plan(frame)
     with pytest.raises(ValueError, match="weight_column"):
         KernelKMeans(3).fit(frame, sample_weight=np.ones(len(digits)))
-    with pytest.raises(ValueError, match="drop_null cannot be used with a Spark DataFrame"):
+    with pytest.raises(ValueError, match="drop_null= cannot be used with a Spark DataFrame"):
         apnc.sources.open(frame, drop_null=True)
 
 
@@ -227,7 +227,7 @@ def test_missing_values_are_counted(frame_of, digits):
 def test_infinite_values_are_named(frame_of, digits):
     X = digits.copy()
     X[1700, 3] = np.inf
-    with pytest.raises(ValueError, match=r"the DataFrame, partition 3: row \d+, x3 is infinite"):
+    with pytest.raises(ValueError, match=r"the DataFrame, partition 3, row \d+: x3 is infinite"):
         KernelKMeans(3).fit(on(frame_of(X)))
 
 

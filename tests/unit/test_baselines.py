@@ -329,7 +329,7 @@ def test_equally_far_rows_are_taken_in_order(estimator):
 @pytest.mark.parametrize("estimator", BOTH)
 def test_fewer_distinct_rows_than_clusters(estimator):
     X = np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0)
-    with pytest.warns(UserWarning, match="Only 2 of n_clusters=4 clusters hold rows"):
+    with pytest.warns(UserWarning, match="Only 2 of 4 clusters hold rows"):
         km = estimator(4, kernel="linear", n_init=2, random_state=0).fit(X)
     assert km.inertia_ == pytest.approx(0, abs=1e-9)
     assert km.n_iter_ < 300

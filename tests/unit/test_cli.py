@@ -1,12 +1,15 @@
 """The command line: round trips, standard input, configuration, exit codes, and what is said when things go wrong."""
 
+import functools
 import inspect
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +22,8 @@ from typer.testing import CliRunner
 
 import apnc
 from apnc.cli.app import app
-from apnc.cli.failures import in_options
 from apnc.cli.reference import page
+from apnc.cli.wording import OPTIONS, in_options, meant
 
 ROOT = Path(__file__).parents[2]
 X, Y = make_blobs(600, n_features=3, centers=3, cluster_std=0.5, random_state=0)
@@ -71,8 +74,8 @@ def fit(data, *more, code=0, **options):
     return run("fit", data, "--clusters", 3, "--quiet", *more, code=code, **options)
 
 
-def process(*words, **options):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb"}
+def process(*words, environment=None, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TERM": "dumb", **(environment or {})}
     return subprocess.Popen(
         [sys.executable, "-m", "apnc.cli", *map(str, words)],
         stdout=subprocess.PIPE,
@@ -135,12 +138,45 @@ def test_objects_with_a_kernel_function(folder):
     for again in ("--trust", "--kernel"):
         run("predict", "m.apnc", "words.jsonl", *options, again, named, "--labels", "again.parquet")
         assert pq.read_table("again.parquet").equals(pq.read_table("l.parquet"))
-        assert json.loads(run("inspect", "m.apnc", again, named, "--json").stdout)["kernel"] == named
     refused(
         run("predict", "m.apnc", "words.jsonl", *options, "--labels", "no.csv", code=2), "mykernels:common"
     )
-    refused(run("inspect", "m.apnc", "--trust", "mykernels:slow", code=2), "mykernels")
     assert not Path("no.csv").exists()
+
+
+def test_inspecting_imports_nothing(folder):
+    named = "mykernels:common"
+    fit("words.jsonl", "--object-field", "word", "--kernel", named, "--model", "m.apnc")
+    Path("mykernels.py").write_text("raise SystemExit('imported')")
+    sys.modules.pop("mykernels")
+    told = json.loads(run("inspect", "m.apnc", "--json").stdout)
+    assert (told["kernel"], told["n_features"], told["clusters"]) == (named, None, 3)
+    assert named in run("inspect", "m.apnc").stdout
+    refused(run("inspect", "m.apnc", "--trust", named, code=2), "--trust")
+    local = apnc.KernelKMeans(2, kernel=functools.partial(min_length), random_state=0)
+    local.fit(["a", "bb", "ccc"]).save("local.apnc")
+    assert "without an import name" in run("inspect", "local.apnc").stdout
+
+
+def test_objects_and_vectors_are_told_apart(folder):
+    objects = ["--object-field", "word", "--kernel", "mykernels:common"]
+    fit("words.jsonl", *objects, "--model", "words.apnc")
+    trust = ["--trust", "mykernels:common", "--labels", "l.csv"]
+    refused(run("predict", "words.apnc", "rows.npy", *trust, code=2), "3 features", "expecting objects")
+    fit("rows.npy", "--model", "rows.apnc")
+    done = run("predict", "rows.apnc", "words.jsonl", "--labels", "l.csv", code=2)
+    refused(done, "words.jsonl holds objects")
+
+
+def min_length(A, B):
+    return np.array([[min(len(a), len(b)) for b in B] for a in A], dtype=float)
+
+
+def test_the_features_are_told(folder):
+    done = fit("rows.csv", "--exclude", "key", "--labels", "l.csv")
+    assert done.stdout.splitlines()[1].split(maxsplit=1) == ["features", "3: a, b, c"]
+    np.save("wide.npy", np.random.default_rng(0).normal(size=(50, 40)))
+    assert fit("wide.npy", "--labels", "l.csv").stdout.splitlines()[1].split() == ["features", "40"]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +223,7 @@ def test_weights_and_missing_values(folder):
     assert result["rows"] == 200
     assert sum(result["cluster_sizes"]) == 300
     assert done.stderr.splitlines() == [
-        "apnc: warning: some.csv: 1 rows with missing values were skipped (--drop-null)."
+        "apnc: warning: some.csv: 1 row with missing values was skipped (--drop-null)."
     ]
 
 
@@ -197,7 +233,18 @@ def test_json_is_one_line_with_everything(folder):
     assert done.stderr == ""
     result = json.loads(done.stdout)
     assert list(result) == [
-        *("rows", "clusters", "cluster_sizes", "n_iter", "converged", "inertia", "residual", "gamma"),
+        *(
+            "rows",
+            "n_features",
+            "features",
+            "clusters",
+            "cluster_sizes",
+            "n_iter",
+            "converged",
+            "inertia",
+            "residual",
+            "gamma",
+        ),
         *("n_landmarks", "n_components", "seconds", "model", "labels"),
     ]
     assert (result["rows"], result["clusters"], result["converged"]) == (600, 3, True)
@@ -237,7 +284,7 @@ def test_not_converged(folder):
     ]
     done = fit("rows.csv", *more, "--strict", "--json", code=3)
     assert json.loads(done.stdout)["converged"] is False
-    assert "apnc: warning: Not converged after --max-iter=1" in done.stderr
+    assert "apnc: warning: Not converged after 1 iteration. Raise --max-iter, or --tol.\n" in done.stderr
     assert len(labels_of("l.csv")) == 600
     fit("rows.csv", *more)
 
@@ -252,23 +299,114 @@ def test_a_configuration_file(folder):
     assert (result["clusters"], result["gamma"]) == (2, 0.1)
 
 
+def test_one_configuration_file_for_all_commands(folder):
+    Path("run.toml").write_text(
+        'clusters = 3\nkernel = "rbf"\nid-column = "key"\nlandmarks = 50\nquiet = true\nstrict = true\n'
+        'model = "m.apnc"\nlabels = "l.csv"\nout = "y.csv"\nthreads = 1\nscale = "minmax"\nseparator = ","\n'
+    )
+    config = ["--config", "run.toml"]
+    run("plan", "rows.csv", *config)
+    run("fit", "rows.csv", *config)
+    first = Path("l.csv").read_text()
+    Path("l.csv").unlink()
+    run("predict", "m.apnc", "rows.csv", *config)
+    assert Path("l.csv").read_text() == first
+    run("embed", "m.apnc", "rows.csv", *config)
+    assert Path("y.csv").exists()
+    run("evaluate", "l.csv", "truth.csv", *config)
+    run("inspect", "m.apnc", *config)
+
+
+@pytest.mark.parametrize("command", ["fit", "predict"])
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("clutsers = 3", "Did you mean clusters?"),
-        ("max-iter = [1]", "max-iter"),
-        ("drop-null = 1", "drop-null"),
-        ("columns = 3", "columns"),
-        ("max-iter = 1.5", "max-iter"),
-        ('max-iter = "many"', "max-iter"),
-        ("debug = true", "no option 'debug'"),
-        ("= 3", "no TOML"),
+        ("clutsers = 3", "run.toml: there is no option 'clutsers'. Did you mean clusters?"),
+        ("debug = true", "run.toml: there is no option 'debug'"),
+        ("= 3", "run.toml is no TOML"),
+        ("threads = [1]", "run.toml: threads = [1] is not what --threads takes"),
+        ("drop-null = 1", "run.toml: drop-null = 1 is not"),
+        ("id_column = 3", "run.toml: id_column = 3 is not what --id-column takes"),
+        ("threads = 1.5", "run.toml: Invalid value for '--threads'"),
+        ('threads = "many"', "run.toml: Invalid value for '--threads'"),
     ],
 )
-def test_a_configuration_file_that_is_wrong(folder, text, part):
+def test_a_configuration_file_that_is_wrong(folder, command, text, part):
     Path("run.toml").write_text(text)
-    refused(fit("rows.csv", "--labels", "l.csv", "--config", "run.toml", code=2), part)
+    words = ["rows.csv", "--clusters", 3] if command == "fit" else ["m.apnc", "rows.csv"]
+    refused(run(command, *words, "--labels", "l.csv", "--config", "run.toml", code=2), part)
     assert not Path("l.csv").exists()
+
+
+def test_what_is_wrong_on_the_command_line_is_not_blamed_on_the_file(folder):
+    Path("run.toml").write_text("threads = 1")
+    done = fit("rows.csv", "--labels", "l.csv", "--config", "run.toml", "--threads", "many", code=2)
+    refused(done, "apnc: Invalid value for '--threads'")
+
+
+def test_the_model_remembers_how_its_data_was_read(folder):
+    text = Path("rows.csv").read_text().replace(",", ";")
+    Path("some.csv").write_text(text)
+    fit("some.csv", "--separator", ";", "--id-column", "key", "--model", "m.apnc", "--labels", "l.csv")
+    run("predict", "m.apnc", "some.csv", "--labels", "again.csv")
+    assert Path("again.csv").read_text() == Path("l.csv").read_text()
+    run("predict", "m.apnc", "rows.parquet", "--labels", "p.parquet")
+    assert pq.read_table("p.parquet").column_names == ["key", "label"]
+    run("embed", "m.apnc", "-", "--out", "y.csv", stdin=text.encode())
+    assert Path("y.csv").read_text().startswith('"key",')
+    run("predict", "m.apnc", "rows.csv", "--separator", ",", "--id-column", "a", "--labels", "a.parquet")
+    assert pq.read_table("a.parquet").column_names == ["a", "label"]
+    for none in ([], ["--config", "none.toml"]):
+        Path("none.toml").write_text('id-column = ""')
+        words = none or ["--id-column", ""]
+        run("predict", "m.apnc", "some.csv", *words, "--labels", "r.parquet")
+        assert pq.read_table("r.parquet").column_names == ["row", "label"]
+
+
+def test_an_id_column_that_new_data_has_not(folder):
+    fit("rows.csv", "--id-column", "key", "--model", "m.apnc")
+    pq.write_table(pq.read_table("rows.parquet").drop(["key"]), "other.parquet")
+    for data in ("other.parquet", "rows.npy"):
+        done = run("predict", "m.apnc", data, "--labels", "l.csv", code=2)
+        refused(done, "fitted with --id-column key", 'or none by --id-column ""')
+    refused(
+        run("predict", "m.apnc", "none.csv", "--labels", "l.csv", code=2), "none.csv: there is no such file"
+    )
+
+
+def test_the_object_field_is_remembered(folder):
+    named = ["--kernel", "mykernels:common"]
+    fit(
+        "words.jsonl",
+        "--object-field",
+        "word",
+        "--id-column",
+        "id",
+        *named,
+        "--model",
+        "m.apnc",
+        "--labels",
+        "l.csv",
+    )
+    run("predict", "m.apnc", "words.jsonl", *named, "--labels", "again.csv")
+    assert Path("again.csv").read_text() == Path("l.csv").read_text()
+
+
+def test_predict_and_embed_show_progress(folder):
+    fit("rows.csv", "--id-column", "key", "--model", "m.apnc")
+    done = run("predict", "m.apnc", "rows.csv", "--labels", "l.csv")
+    assert re.fullmatch(r"labels: 600 rows in .*\n", done.stderr)
+    done = run("embed", "m.apnc", "rows.csv", "--out", "y.csv")
+    assert re.fullmatch(r"embedding: 600 rows in .*\n", done.stderr)
+    assert run("predict", "m.apnc", "rows.csv", "--labels", "l.csv", "--quiet").stderr == ""
+
+
+def test_evaluate_reads_files_and_other_separators(folder):
+    fit("rows.csv", "--id-column", "key", "--labels", "l.csv")
+    refused(run("evaluate", "l.csv", "-", code=2, stdin=b""), "not standard input")
+    Path("other.csv").write_text(Path("truth.csv").read_text().replace(",", ";"))
+    told = json.loads(run("evaluate", "l.csv", "other.csv", "--json").stdout)
+    assert (told["matched_by"], told["ari"]) == (["key"], 1)
 
 
 def test_the_configuration_is_kept_in_the_model(folder):
@@ -300,7 +438,7 @@ def test_evaluate(folder):
         (["fit", "rows.csv", "--clusters", "x", "--labels", "l.csv"], "--clusters"),
         (
             ["fit", "rows.csv", "--clusters", "0", "--labels", "l.csv"],
-            "--clusters=0 must be a positive integer",
+            "--clusters 0 must be a positive integer",
         ),
         (["fit", "rows.csv", "--clusters", "3", "--labels", "l.txt"], ".parquet"),
         (["fit", "rows.csv", "--clusters", "3", "--labels", "no/l.csv"], "no folder"),
@@ -372,9 +510,143 @@ def test_a_kernel_that_fails(folder):
     refused(fit(*words, code=2), "KeyError('spam')")
 
 
-def test_messages_speak_of_options():
-    said = in_options("n_clusters=3 and max_iter=1; see n_landmarks.csv, 'n_jobs' and n_jobs.")
-    assert said == "--clusters=3 and --max-iter=1; see n_landmarks.csv, 'n_jobs' and --threads."
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        (
+            "n_clusters=3 and max_iter=1; see n_landmarks.csv.",
+            "--clusters 3 and --max-iter 1; see n_landmarks.csv.",
+        ),
+        (
+            "'n_jobs', n_jobs and x/tol=3/y.csv, kernel=rbf/y",
+            "'n_jobs', --threads and x/tol=3/y.csv, kernel=rbf/y",
+        ),
+        ("kernel='rbf' is unknown.", "--kernel rbf is unknown."),
+        ("columns=['a', 'b c'], or exclude=['x']", "--columns 'a,b c', or --exclude x"),
+        ("apnc.sources.open(..., format=...).", "--format."),
+        ("(drop_null=True).", "(--drop-null)."),
+        ("Say so with apnc.sources.open(..., separator=';').", "Say so with --separator ';'."),
+        (
+            "apnc.load(path, kernel=function), or apnc.load(path, trust='m:f')",
+            "--kernel package.module:function, or --trust m:f",
+        ),
+        ("kernel= and trust= were both given", "--kernel and --trust were both given"),
+        ("needs at least 3 rows, got n_samples=2.", "needs at least 3 rows, got 2."),
+        ("memory_limit=450MB is", "--memory-limit 450MB is"),
+        ("gamma=-1.0 must be", "--gamma -1.0 must be"),
+        ("The kernel, its gamma and the columns.", "The kernel, its gamma and the columns."),
+    ],
+)
+def test_messages_speak_of_options(said, typed):
+    assert in_options(said) == typed
+
+
+#: What has no business in a message on the command line.
+PYTHON = re.compile(
+    rf"\b({'|'.join(OPTIONS)})=|\bNone\b|\bTrue\b|apnc\.(load|sources)|precomputed|\w\(\.\.\.|\b[a-z]+_[a-z]+\b"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (
+            "fit rows.csv --gamma -1",
+            "--gamma -1.0 must be a positive number or 'local'; left out, it is tuned",
+        ),
+        (
+            "fit rows.csv --kernel linear --gamma 2",
+            "--gamma 2.0 has no effect with --kernel linear; leave it out",
+        ),
+        ("fit rows.csv --kernel gaussian", "--kernel gaussian is unknown. Did you mean 'rbf'? Known: linear"),
+        ("fit rows.csv --kernel mykernels:common --gamma 2", "has no effect with a kernel function"),
+        ("fit rows.csv --format excel", "--format excel is unknown. Known: npy, npz, svmlight, parquet"),
+        ("fit rows.csv --tol -1", "--tol -1.0 must be a number >= 0"),
+        ("fit rows.csv --threads 0", "--threads 0 has no meaning; use a positive integer, or leave it out"),
+        ("fit rows.csv --memory-limit 4", "--memory-limit 4 is 4 bytes. Add a unit: 4GB"),
+        ("fit rows.csv --memory-limit 4XB", "--memory-limit 4XB must be a size such as '2GB'"),
+        ("fit rows.csv --memory-limit 20MB", "or lower --landmarks, --components or --threads"),
+        ("fit rows.csv --scale min", "--scale min is unknown. Did you mean 'minmax'?"),
+        ("fit rows.csv --embedding none", "--embedding none is unknown"),
+        ("fit rows.csv --init none", "--init none is unknown"),
+        ("fit rows.csv --init random-partition --n-init 3", "--n-init 3 has no effect"),
+        (
+            "fit rows.csv --columns a --exclude b",
+            "--columns says which columns are features, so --exclude has",
+        ),
+        ("fit rows.csv --columns a --columns a", "--columns a,a must name at least one column"),
+        ("fit rows.npy --id-column key", "--id-column cannot be used with npy"),
+        ("fit rows.npy --object-field key", "--object-field cannot be used with npy"),
+        ("fit rows.npy --separator ;", "--separator cannot be used with npy"),
+        ("fit rows.csv --separator ;;", "--separator ';;' must be a single character"),
+        ("fit semicolons.csv", "separated by ';', not by commas. Say so with --separator ';'"),
+        ("fit words.jsonl", "the kernel must be a function f(A, B), got --kernel rbf"),
+        (
+            "fit words.jsonl --kernel mykernels:common --scale unit",
+            "--scale unit needs vectors; leave it out",
+        ),
+        ("fit rows.csv --kernel chi2", "--kernel chi2 needs features >= 0"),
+        ("fit rows.csv --kernel chi2 --scale standard", "--scale standard gives negative features"),
+        ("fit mykernels.py", "or pass --format"),
+        ("fit few.csv", "--clusters 3 needs at least 3 rows, got 2"),
+        (
+            "predict words.apnc words.jsonl",
+            "Pass it: --kernel package.module:function, or --trust mykernels:common",
+        ),
+        (
+            "predict words.apnc words.jsonl --trust mykernels:slow",
+            "--trust mykernels:slow, but the kernel is the",
+        ),
+        ("predict words.apnc words.jsonl --kernel mykernels:slow", "but --kernel is mykernels:slow"),
+        ("predict rows.apnc rows.npy --trust mykernels:slow", "so --trust has no effect; leave it out"),
+        ("predict rows.apnc rows.npy --kernel linear", "--kernel linear: the kernel of rows.apnc is rbf"),
+        (
+            "predict rows.npy rows.apnc",
+            "rows.npy is not a model file, but rows.apnc is: the model comes first",
+        ),
+        ("predict rows.npy rows.npy", "rows.npy is not a model file."),
+        (
+            "predict rows.apnc rows.npy --columns a",
+            "No such option: --columns. It is one of apnc fit and plan. See",
+        ),
+    ],
+)
+def test_messages_are_free_of_python(folder, models, words, part):
+    name, *rest = words.split()
+    more = ["--clusters", "3", "--quiet"] if name == "fit" else []
+    done = run(name, *rest, *more, "--labels", "l.csv", code=2)
+    refused(done, part)
+    assert not PYTHON.search(done.stderr), done.stderr
+    assert not Path("l.csv").exists()
+
+
+@pytest.fixture
+def models(folder):
+    """Two models, a file with semicolons, and one of two rows."""
+    objects = ["--object-field", "word", "--kernel", "mykernels:common"]
+    fit("words.jsonl", *objects, "--model", "words.apnc")
+    fit("rows.npy", "--model", "rows.apnc")
+    Path("semicolons.csv").write_text("a;b\n1;2\n")
+    Path("few.csv").write_text("a,b\n1,2\n3,4\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "option"),
+    [
+        *[("ids", "id-column"), ("n-clusters", "clusters"), ("random-state", "seed"), ("jobs", "threads")],
+        *[("weights", "weight-column"), ("output", "out"), ("gama", "gamma"), ("zzz", None)],
+    ],
+)
+def test_misspelt_options(typed, option):
+    known = ["clusters", "id-column", "weight-column", "out", "seed", "gamma", "threads"]
+    assert meant(typed, known) == (None if typed == "jobs" else option)
+
+
+def test_an_option_that_was_nearly_right(folder):
+    refused(
+        fit("rows.csv", "--ids", "key", code=2),
+        "No such option: --ids. Did you mean --id-column? See apnc fit",
+    )
 
 
 def test_help_and_version(folder):
@@ -452,14 +724,6 @@ def test_a_full_disk(folder):
     )
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write and read everything")
-def test_a_read_only_folder_and_an_unreadable_file(folder):
-    os.chmod("rows.csv", 0)
-    refused(fit("rows.csv", "--labels", "l.csv", code=2), "rows.csv")
-    (folder / "closed").mkdir(mode=0o500)
-    refused(fit("rows.npy", "--labels", "closed/l.csv", code=2), "closed")
-
-
 def test_a_missing_extra_is_said(folder):
     code = "import sys; sys.modules['typer'] = None; from apnc.cli import main; main()"
     done = subprocess.run(
@@ -486,4 +750,27 @@ def test_plan_tells_what_a_fit_will_take(tmp_path):
     assert "peak memory" in lines.stdout
     refused = CliRunner(**APART).invoke(app, [*command, "--memory-limit", "40MB"])
     assert refused.exit_code == 2
-    assert "memory-limit=40MB is too small" in refused.stderr
+    assert "memory-limit 40MB is too small" in refused.stderr
+
+
+def test_plan_counts_what_every_run_has_to_load(folder):
+    begin = time.perf_counter()
+    started = process("plan", "rows.csv", "--exclude", "key", "--clusters", 3, "--json")
+    told = json.loads(started.communicate(timeout=120)[0])
+    took = time.perf_counter() - begin
+    assert 0.2 * took < told["seconds_by_stage"]["start-up"] < took
+    assert told["seconds"] == pytest.approx(sum(told["seconds_by_stage"].values()))
+    begin = time.perf_counter()
+    started = process("fit", "rows.csv", "--exclude", "key", "--clusters", 3, "--labels", "l.csv", "--json")
+    told = json.loads(started.communicate(timeout=120)[0])
+    assert 0.5 * (time.perf_counter() - begin) < told["seconds"]
+
+
+def test_compiling_is_announced_once(folder, tmp_path):
+    cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    words = ["fit", "rows.csv", "--exclude", "key", "--clusters", 3, "--labels", "l.csv"]
+    for expected in (1, 0):
+        started = process(*words, environment=cold)
+        _, error = started.communicate(timeout=300)
+        assert started.returncode == 0
+        assert error.count("compiling loops for this machine") == expected

@@ -295,7 +295,7 @@ def test_missing_values_are_counted_or_skipped(X, write, tmp_path):
 def test_infinite_values_are_named(X, tmp_path):
     X = X.copy()
     X[123, 4] = np.inf
-    with pytest.raises(ValueError, match=r"row 123, x4 is infinite"):
+    with pytest.raises(ValueError, match=r"x\.parquet, row group 1, row 123: x4 is infinite"):
         estimator().fit(parquet(X, tmp_path))
 
 
@@ -455,12 +455,47 @@ def test_options_without_effect_are_refused(X, tmp_path):
     for options in ({"columns": ["x0"]}, {"id_columns": ["x0"]}, {"object_field": "a"}):
         with pytest.raises(ValueError, match="cannot be used with a source that is open already"):
             sources.open(source, **options)
-    with pytest.raises(ValueError, match="object_field cannot be used with csv"):
+    with pytest.raises(ValueError, match="object_field= cannot be used with csv"):
         sources.open(tmp_path / "x.csv", object_field="a")
-    with pytest.raises(ValueError, match="filesystem cannot be used with npy"):
+    with pytest.raises(ValueError, match="filesystem= cannot be used with npy"):
         sources.open(npy(X, tmp_path), filesystem=pa.fs.LocalFileSystem())
-    with pytest.raises(ValueError, match="zero_based is for svmlight"):
+    with pytest.raises(ValueError, match="zero_based= cannot be used with csv"):
         sources.open(tmp_path / "x.csv", zero_based=True)
+
+
+def test_a_memory_map_with_weights_or_start_labels(X, tmp_path):
+    rows, weights = memmap(X, tmp_path), np.arange(700) % 3 + 1.0
+    expected = estimator().fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(estimator().fit(rows, sample_weight=weights).labels_, expected.labels_)
+    assert expected.score(rows, sample_weight=weights) == expected.score(X, sample_weight=weights)
+    init = np.arange(700) % 5
+    found = estimator(init=init, n_init=1).fit(rows)
+    np.testing.assert_array_equal(found.labels_, estimator(init=init, n_init=1).fit(X).labels_)
+
+
+def test_lists_of_paths_are_opened_first(X, tmp_path):
+    paths = [parquet(X, tmp_path), tmp_path / "x.parquet"]
+    for listed in (paths, list(map(str, paths))):
+        with pytest.raises(ValueError, match=r"Files are read by apnc\.sources\.open"):
+            estimator().fit(listed)
+    both = sources.open(paths)
+    assert len(estimator().fit(both).labels_) == 1400
+    with pytest.raises(ValueError, match="would be written over"):
+        estimator().fit(both, labels_to=paths[1])
+
+
+def test_warnings_point_at_the_line_that_led_to_them(X, tmp_path):
+    holed = X.copy()
+    holed[7, 1] = np.nan
+    source = sources.open(csv(holed, tmp_path), drop_null=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        km = estimator().fit(source)
+        km.predict(source, to=tmp_path / "l.csv")
+        km.transform(source)
+    assert len(caught) == 3
+    assert all("1 row with missing values was skipped" in str(warning.message) for warning in caught)
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_svmlight_says_where_it_counts_from(X, tmp_path):

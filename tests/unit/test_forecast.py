@@ -30,6 +30,7 @@ def test_it_counts_passes_and_operations(X):
     assert found.flops == 3000 * (2 * 100 * (10 + 50) + 2 * 4 * 50 * 8)
     assert found.bytes_moved == 3 * X.nbytes + 8 * 4 * 50 * 3000
     assert found.disk_bytes == 0
+    assert found.seconds.pop("start-up") >= 0
     assert set(found.seconds) == {"sampling", "coefficients", "embedding", "clustering"}
     assert all(seconds > 0 for seconds in found.seconds.values())
     assert found.peak_bytes > resident() / 2
@@ -122,3 +123,18 @@ def test_an_empty_file_has_no_plan(tmp_path):
     np.save(tmp_path / "x.npy", np.empty((0, 3)))
     with pytest.raises(ValueError, match="has no rows"):
         KernelKMeans(2).plan(tmp_path / "x.npy")
+
+
+START = """
+import numpy as np
+from apnc import KernelKMeans
+X = np.random.default_rng(0).normal(size=(500, 4))
+print(*(KernelKMeans(3, random_state=0).plan(X).seconds["start-up"] for _ in range(2)))
+"""
+
+
+def test_the_first_fit_of_a_process_has_to_load_things():
+    done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=True)
+    first, second = map(float, done.stdout.split())
+    assert first > 0.1
+    assert second < first / 2

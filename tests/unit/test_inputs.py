@@ -178,7 +178,7 @@ def test_small_and_degenerate_data_works(X, k, embedding):
 
 def test_fewer_distinct_rows_than_clusters_warns_and_leaves_the_surplus_empty():
     X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0)
-    with pytest.warns(UserWarning, match="Only 3 of n_clusters=5"):
+    with pytest.warns(UserWarning, match="Only 3 of 5 clusters hold rows"):
         km = KernelKMeans(5, random_state=0).fit(X)
     assert len(np.unique(km.labels_)) == 3
     assert np.isfinite(km.cluster_centers_).all()
@@ -240,7 +240,7 @@ X3 = np.arange(12.0).reshape(6, 2)
         ({"embedding": StableEmbedding}, X3, "instance, not the class"),
         ({"init": "kmeans++"}, X3, r"Did you mean 'k-means\+\+'"),
         ({"gamma": -1}, X3, "positive number"),
-        ({"gamma": "locl"}, X3, "None .tuned from the data. or 'local'"),
+        ({"gamma": "locl"}, X3, "must be a positive number or 'local'; left out, it is tuned"),
         ({"gamma": "local", "kernel": "sigmoid"}, X3, "takes a number"),
         ({"gamma": 2.0, "kernel": "linear"}, X3, "no effect"),
         ({"kernel_params": {"p": 1}}, X3, "kernel_params"),

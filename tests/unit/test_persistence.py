@@ -608,12 +608,12 @@ def test_no_file(tmp_path):
 @pytest.mark.parametrize("text", [b"", b"PK", b"\x80\x04pickle", b"x" * 1000, pickle.dumps([1, 2])])
 def test_not_a_zip(text, path):
     path.write_bytes(text)
-    refused(path, "zip directory")
+    refused(path, "is not a model file")
 
 
 def test_another_zip(path):
     write_zip(path, {"a.npy": npy(np.ones(3))})
-    refused(path, r"schema\.json: is missing")
+    refused(path, r"is not a model file, but another zip: schema\.json is missing")
 
 
 def test_cut_off_anywhere(path):

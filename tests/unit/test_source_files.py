@@ -239,7 +239,8 @@ def test_missing_values(tmp_path, table, make, n_rows):
 @pytest.mark.parametrize("make", NUMBERS)
 def test_infinite_values_are_refused_always(tmp_path, table, make):
     table[20, 2] = -np.inf
-    with pytest.raises(SourceError, match="row 20, column 2 is infinite"):
+    place = "line 21" if make is svmlight_of else "row 20"
+    with pytest.raises(SourceError, match=rf"rows\.\w+, {place}: column 2 is infinite"):
         decoded(make(tmp_path, table, drop_null=True), 7)
 
 
@@ -574,7 +575,7 @@ def test_json_open_file_serves_two_readers_at_once(tmp_path):
             source = JsonLinesSource(data, id_columns=["id"])
             both = list(zip(source.pieces(7), source.ids(7), strict=True))
             assert [[v["id"] for v in source.decode(piece).rows] for piece, _ in both] == [
-                ids["id"] for _, ids in both
+                ids["id"].to_pylist() for _, ids in both
             ]
             assert objects(source) == VALUES
         assert not file.closed
@@ -593,13 +594,13 @@ def test_json_open_file_serves_two_readers_at_once(tmp_path):
 @pytest.mark.parametrize("n_rows", LENGTHS)
 def test_json_fields_ids_and_weights(tmp_path, n_rows):
     path = text_file(tmp_path, TEXT, "rows.jsonl")
-    source = JsonLinesSource(path, "tags", ["id", "tags"], "w")
+    source = JsonLinesSource(path, "tags", ["id", "w"], "w")
     assert objects(source, n_rows) == [value["tags"] for value in VALUES]
     weights = np.concatenate([source.decode(piece).weights for piece in source.pieces(n_rows)])
     np.testing.assert_array_equal(weights, [value["w"] for value in VALUES])
     ids = list(source.ids(n_rows))
-    assert [i for part in ids for i in part["id"]] == list(range(50))
-    assert [t for part in ids for t in part["tags"]] == [value["tags"] for value in VALUES]
+    assert [i for part in ids for i in part["id"].to_pylist()] == list(range(50))
+    assert [w for part in ids for w in part["w"].to_pylist()] == [value["w"] for value in VALUES]
     assert max(len(part["id"]) for part in ids) <= n_rows
     with pytest.raises(SourceError, match=r"rows\.jsonl has no id columns"):
         JsonLinesSource(path).ids(n_rows)
@@ -617,7 +618,33 @@ def test_json_missing_instances(tmp_path, n_rows):
     there = [value for value in VALUES if value["x"] is not None]
     assert objects(source, n_rows) == [value["x"] for value in there]
     assert kept(source, n_rows) == [value["id"] for value in there]
-    assert [i for part in source.ids(n_rows) for i in part["id"]] == [*range(50), None]
+    assert [i for part in source.ids(n_rows) for i in part["id"].to_pylist()] == [*range(50), None]
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "found"),
+    [
+        (1, "x7", "text, but the first one is a whole number"),
+        ("x7", 1, "a whole number, but the first one is text"),
+        (1, 2.5, "a number, but the first one is a whole number"),
+        (1, [1], "must be text or a number, found \\[1\\]"),
+        (1, 1 << 63, "must be text or a number"),
+    ],
+)
+def test_json_ids_that_change_their_type_are_named_on_the_first_pass(tmp_path, first, other, found):
+    lines = [json.dumps({"id": value, "x": "a"}) for value in [None, first, first, other]]
+    source = JsonLinesSource(text_file(tmp_path, "\n".join(lines), "rows.jsonl"), "x", ["id"])
+    with pytest.raises(SourceError, match=rf"rows\.jsonl, line 4: the id 'id' .*{found}"):
+        decoded(source, 2)
+
+
+def test_json_ids_that_are_null_at_first(tmp_path):
+    lines = [json.dumps({"id": value}) for value in [*[None] * 9, 7]]
+    source = JsonLinesSource(text_file(tmp_path, "\n".join(lines), "rows.jsonl"), id_columns=["id"])
+    assert {str(part["id"].type) for part in source.ids(3)} == {"int64"}
+    lines = [json.dumps({"id": None})] * 5
+    source = JsonLinesSource(text_file(tmp_path, "\n".join(lines), "none.jsonl"), id_columns=["id"])
+    assert {str(part["id"].type) for part in source.ids(3)} == {"string"}
 
 
 def test_json_missing_weights(tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,54 @@ def test_pieces_of_text_name_the_line(tmp_path):
     assert wheres == [
         f"{tmp_path}/{file}.csv, line {line}" for file, line in zip("aaabb", (2, 12, 22, 7, 17), strict=True)
     ]
+
+
+def test_the_one_row_that_is_infinite_is_named(table, tmp_path):
+    for format in ("parquet", "arrow", "stream"):
+        values = np.arange(100.0)
+        values[57] = np.inf
+        path = write(pa.table({"a": np.zeros(100), "b": values}), tmp_path / "x", format)
+        source = open_table(path, kind(format))
+        part = "row group" if format == "parquet" else "batch"
+        with pytest.raises(SourceError, match=rf"/x, {part} {57 // 13}, row 57: b is infinite"):
+            [source.decode(piece) for piece in source.pieces(30)]
+
+
+def test_the_one_line_that_is_infinite_is_named(tmp_path):
+    """Lines are those of an editor: empty ones count, and so do those inside a value."""
+    (tmp_path / "a.csv").write_text('n,x\n"one",1\n\n"tw\n\no",2\n' + "t,1\n" * 20)
+    (tmp_path / "b.csv").write_text("\n\nn,x\n\nu,1\nu,2\r\n\r\nu,inf\nu,4\n")
+    line = (tmp_path / "b.csv").read_text().splitlines().index("u,inf") + 1
+    for n_rows in (1, 3, 1000):
+        source = open_table([tmp_path / "a.csv", tmp_path / "b.csv"], "csv")
+        with pytest.raises(SourceError, match=rf"b\.csv, line {line}: x is infinite"):
+            [source.decode(piece) for piece in source.pieces(n_rows)]
+    odd = csv(tmp_path, 'n,x\n"o\nne",1\n\n\nu,1,2\n', "c.csv")
+    refused(r"c\.csv, line 6: .*Expected 2 columns, got 3", odd, "csv")
+    weighted = csv(tmp_path, "x,w\n1,1\n\n2,-3\n", "w.csv")
+    source = open_table(weighted, "csv", weight_column="w")
+    with pytest.raises(SourceError, match=r"w\.csv, line 4: the weight -3 must be finite and >= 0"):
+        [source.decode(piece) for piece in source.pieces(10)]
+
+
+def test_values_separated_by_something_else(tmp_path):
+    for separator in (";", "\t", "|"):
+        path = csv(tmp_path, f"a{separator}b\n1{separator}2\n3{separator}4\n", "s.csv")
+        told = re.escape(repr(separator))
+        refused(rf"s\.csv: values seem to be separated by {told}, .*separator={told}", path, "csv")
+        rows, _ = read(open_table(path, "csv", separator=separator))
+        np.testing.assert_array_equal(rows, [[1, 2], [3, 4]])
+    one = csv(tmp_path, "a;b\n1\n2\n", "one.csv")
+    assert open_table(one, "csv", separator=",").columns == ("a;b",)
+    for separator in ("", ";;", '"', "\n"):
+        refused("must be a single character", path, "csv", separator=separator)
+
+
+def test_a_source_says_what_it_is(table, tmp_path):
+    path = csv(tmp_path, "a,b\n1,2\n", "s.csv")
+    assert repr(open_table(path, "csv")) == f"<TableSource {path}: 2 features (a, b)>"
+    wide = pa.table({f"x{j}": [1.0] for j in range(30)})
+    assert repr(open_table(wide, "parquet")).endswith(": 30 features (x0, x1, x2, x3, x4, x5, x6, x7, ...)>")
 
 
 def test_pieces_do_not_depend_on_how_files_are_cut(table, tmp_path):
@@ -572,7 +621,7 @@ def test_lists_with_nulls(type_):
 
 def test_lists_of_differing_length():
     table = pa.table({"e": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0, 7.0]]})
-    refused(r"pyarrow\.Table: the list of e in row 2 has 3 values, but the first has 2", table)
+    refused(r"pyarrow\.Table, row 2: the list of e has 3 values, but the first has 2", table)
 
 
 def test_lists_beside_numbers_must_be_chosen(table):

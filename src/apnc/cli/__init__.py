@@ -1,10 +1,14 @@
 """The command line ``apnc``."""
 
+import os
 import sys
+import time
+from pathlib import Path
 
 
 def main() -> None:
     """Run the command line; what it is made of is an extra, so it may be missing."""
+    begun = time.perf_counter() - _age()
     try:
         from apnc.cli.app import app
     except ModuleNotFoundError as error:
@@ -14,4 +18,13 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
-    app(prog_name="apnc")
+    app(prog_name="apnc", begun=begun)
+
+
+def _age() -> float:
+    """Seconds since the process began, most of them spent on imports; 0 where that cannot be told."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
+    except (OSError, AttributeError, ValueError, IndexError):
+        return 0.0

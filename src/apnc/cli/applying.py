@@ -1,7 +1,6 @@
 """``apnc predict`` and ``apnc embed``."""
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,31 +14,33 @@ from apnc.progress.stage import duration
 from apnc.writing import EMBEDDING_KINDS, LABEL_KINDS, check_target
 
 READ: opt.Declared = {"model": (opt.Model, opt.REQUIRED), "data": (opt.Data, opt.REQUIRED)}
-SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.ALWAYS)
+SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.SHOWING, opt.ALWAYS)
 
 
 @opt.takes(*SHARED, {"labels": (opt.Labels, opt.REQUIRED)})
 def predict(context: typer.Context) -> None:
     """Label the rows of DATA with the clusters of MODEL.
 
-    Example: apnc predict events.apnc new.parquet --id-column key --labels labels.parquet
+    The features are those of the fit, found by their names. Example: apnc predict events.apnc new.parquet --labels
+    labels.parquet
     """
-    started, labels = time.perf_counter(), context.params["labels"]
+    labels = context.params["labels"]
     km = _apply(context.params, "predict", labels, LABEL_KINDS)
     result = {"rows": count_rows(labels), "clusters": len(km.cluster_centers_), "labels": labels}
-    _show(result, started, context.params["as_json"])
+    _show(result, context.obj.seconds(), context.params["as_json"])
 
 
 @opt.takes(*SHARED, {"out": (opt.Out, opt.REQUIRED)})
 def embed(context: typer.Context) -> None:
     """Write the vectors that the kernel of MODEL makes of the rows of DATA.
 
-    Example: apnc embed events.apnc new.parquet --out vectors.npy
+    The features are those of the fit, found by their names. Example: apnc embed events.apnc new.parquet --out
+    vectors.parquet
     """
-    started, out = time.perf_counter(), context.params["out"]
+    out = context.params["out"]
     km = _apply(context.params, "embed", out, EMBEDDING_KINDS)
     result = {"rows": count_rows(out), "n_components": km.n_components_, "out": out}
-    _show(result, started, context.params["as_json"])
+    _show(result, context.obj.seconds(), context.params["as_json"])
 
 
 def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[str]) -> Any:
@@ -48,20 +49,21 @@ def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[s
     check_target(target, kinds)
     _refuse_same(target, model, data)
     with quiet_output():
-        km = _loaded(model, given, method)
-        with opened(data, given) as source:
+        km, origin = load_model(model, data, given)
+        _prepare(km, model, given, method)
+        with opened(data, given, origin.configuration) as source:
             getattr(km, method)(source, to=target)
     return km
 
 
-def _loaded(model: str, given: Mapping[str, Any], method: str) -> Any:
-    km = load_model(model, given)
+def _prepare(km: Any, model: str, given: Mapping[str, Any], method: str) -> None:
     if not hasattr(km, method):
         raise ValueError(
             f"{model} is a {type(km).__name__}, which has no clusters; apnc {method} needs a KernelKMeans, as apnc "
             "fit makes it."
         )
-    return km.set_params(n_jobs=given["threads"], memory_limit=given["memory_limit"])
+    verbose = 0 if given["quiet"] else 1
+    km.set_params(n_jobs=given["threads"], memory_limit=given["memory_limit"], verbose=verbose)
 
 
 def _refuse_same(target: str, *read: str) -> None:
@@ -70,8 +72,8 @@ def _refuse_same(target: str, *read: str) -> None:
             raise ValueError(f"{target} is read, so the result must go to another file.")
 
 
-def _show(result: dict[str, Any], started: float, as_json: bool) -> None:
-    result["seconds"] = round(time.perf_counter() - started, 3)
+def _show(result: dict[str, Any], seconds: float, as_json: bool) -> None:
+    result["seconds"] = round(seconds, 3)
     if as_json:
         show_json(result)
         return

@@ -1,27 +1,48 @@
 """Options from a TOML file."""
 
-import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
+
+from apnc.cli.wording import meant
 
 #: Options that are not for the file: they say how to run once.
 NOT_IN_FILE = ("config", "debug", "help")
 
 
 def read_config(context: typer.Context, value: str | None) -> str | None:
-    """Make what a file says the defaults of the options, as the callback of ``--config``."""
+    """Make what a file says the defaults of the options, as the callback of ``--config``.
+
+    One file serves all commands: what is an option of another one is left aside.
+    """
     if value is not None and not context.resilient_parsing:
         with open(value, "rb") as file:
             given = _parsed(file.read(), value)
-        options = {_key(name): option for name, option in long_names(context.command).items()}
+        own = {_key(name): option for name, option in long_names(context.command).items()}
+        _refuse_unknown(given, {*own, *_of_all_commands(context)}, value)
         context.default_map = {
-            _option(key, options, value).name: _checked(key, content, options, value)
+            own[_key(key)].name: _checked(key, content, own[_key(key)], value)
             for key, content in given.items()
+            if _key(key) in own
         }
     return value
+
+
+def _of_all_commands(context: typer.Context) -> set[str]:
+    group: Any = None if context.parent is None else context.parent.command
+    commands = getattr(group, "commands", {})
+    return {_key(name) for command in commands.values() for name in long_names(command)}
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], file: str) -> None:
+    names = [name.replace("_", "-") for name in known]
+    for key in given:
+        if key.replace("_", "-") not in names:
+            nearest = meant(key.replace("_", "-"), sorted(names))
+            hint = f" Did you mean {nearest}?" if nearest else ""
+            raise ValueError(f"{file}: there is no option {key!r}.{hint}")
 
 
 def effective(context: typer.Context) -> dict[str, Any]:
@@ -31,15 +52,15 @@ def effective(context: typer.Context) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
 
 
-def long_names(command: Any) -> dict[str, Any]:
-    """Options of a command that a file may set, by their long names without dashes."""
+def long_names(command: Any, all_of_them: bool = False) -> dict[str, Any]:
+    """Options of a command by their long names without dashes: those that a file may set, or all."""
     found = {
         name.removeprefix("--"): option
         for option in command.params
         for name in option.opts
         if name.startswith("--")
     }
-    return {name: option for name, option in found.items() if name not in NOT_IN_FILE}
+    return {name: option for name, option in found.items() if all_of_them or name not in NOT_IN_FILE}
 
 
 def _parsed(content: bytes, file: str) -> Mapping[str, Any]:
@@ -53,17 +74,8 @@ def _key(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _option(key: str, options: Mapping[str, Any], file: str) -> Any:
-    if _key(key) not in options:
-        nearest = difflib.get_close_matches(_key(key), options, n=1, cutoff=0.5)
-        hint = f" Did you mean {nearest[0].replace('_', '-')}?" if nearest else ""
-        raise ValueError(f"{file}: there is no option {key!r}.{hint}")
-    return options[_key(key)]
-
-
-def _checked(key: str, value: Any, options: Mapping[str, Any], file: str) -> Any:
+def _checked(key: str, value: Any, option: Any, file: str) -> Any:
     """A value of the kind that the option takes: lists for those that may be repeated, else as it would be typed."""
-    option = options[_key(key)]
     if getattr(option, "is_flag", False):
         fits = isinstance(value, bool)
     elif option.multiple:
@@ -71,7 +83,6 @@ def _checked(key: str, value: Any, options: Mapping[str, Any], file: str) -> Any
         fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
     else:
         fits = isinstance(value, str | int | float) and not isinstance(value, bool)
-        value = str(value)
     if not fits:
         raise ValueError(f"{file}: {key} = {value!r} is not what --{key.replace('_', '-')} takes.")
-    return value
+    return value if isinstance(value, list | bool) else str(value)

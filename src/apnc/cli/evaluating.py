@@ -7,6 +7,7 @@ import typer
 from apnc.cli import options as opt
 from apnc.cli.failures import say
 from apnc.cli.printing import number, show_json, show_lines, show_table
+from apnc.cli.reading import STANDARD_INPUT
 from apnc.evaluation import Comparison, compare
 
 #: Clusters and classes of the largest table that is shown.
@@ -37,6 +38,8 @@ def evaluate(
     Rows are matched by the columns that both files have besides the labels; without any by their order. Example:
     apnc evaluate labels.parquet classes.csv
     """
+    if STANDARD_INPUT in (labels, truth):
+        raise ValueError("apnc evaluate reads files, not standard input: name a file in place of -.")
     found = compare(labels, truth)
     if found.n_only_labels or found.n_only_truth:
         say(

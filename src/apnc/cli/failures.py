@@ -1,50 +1,48 @@
 """What reaches the user when something is wrong: one line, and an exit code."""
 
-import errno
 import os
-import re
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from apnc.cli.config import long_names
+from apnc.cli.wording import in_options, meant
+from apnc.writing.atomic import FULL
+
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 #: Errors that say what is wrong with the input or the machine; all others are faults of the program.
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, EOFError)
 
-#: A word of a message that is no part of a path, and not quoted.
-WORD = r"(?<![\w./'\"-])(?:{})(?![\w/'\"-]|\.\w)"
-#: How the messages of the library call an option, and what it is on the command line.
-WORDS = {
-    re.escape("apnc.sources.open(..., drop_null=True)"): "--drop-null",
-    re.escape("apnc.sources.open(..., format=...)"): "--format",
-    re.escape("columns=[...]"): "--columns",
-    re.escape('pip install "apnc[files]"'): 'pip install "apnc[cli]"',
-    WORD.format("(drop_null|normalize_kernel)=True"): r"--\1",
-    WORD.format("n_jobs"): "--threads",
-    WORD.format("random_state"): "--seed",
-    WORD.format("n_(clusters|landmarks|components)"): r"--\1",
-    WORD.format("(n_init|max_iter|memory_limit)"): r"--\1",
-}
-
 
 class Run:
-    """One run of the program: shows each warning as one line, and remembers the kinds."""
+    """One run of the program: shows each warning as one line, and remembers the kinds.
 
-    def __init__(self, debug: bool) -> None:
-        self.debug = debug
+    Parameters
+    ----------
+    debug : show tracebacks.
+    begun : when, by ``time.perf_counter``.
+
+    """
+
+    def __init__(self, debug: bool, begun: float) -> None:
+        self.debug, self._begun = debug, begun
         self.kinds: set[type[Warning]] = set()
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
         """In place of ``warnings.showwarning``."""
         self.kinds.add(category)
         say(f"warning: {in_options(str(message))}")
+
+    def seconds(self) -> float:
+        """Since the program began."""
+        return time.perf_counter() - self._begun
 
     def warned_of(self, kind: type[Warning]) -> bool:
         """Whether there was a warning of this kind."""
@@ -54,13 +52,16 @@ class Run:
 class Commands(TyperGroup):
     """The group of all commands; every way in leads through it, and no traceback out of it."""
 
-    def main(self, args: Any = None, *rest: Any, **options: Any) -> Any:
+    def main(self, args: Any = None, *rest: Any, begun: float | None = None, **options: Any) -> Any:
         given = sys.argv[1:] if args is None else list(args)
-        run = Run(debug="--debug" in given)
+        run = Run("--debug" in given, time.perf_counter() if begun is None else begun)
         try:
             code = super().main(given, *rest, **{**options, "standalone_mode": False, "obj": run})
         except Exception as error:
             code = report(error, run.debug)
+        except SystemExit as end:
+            # Rich ends the process by itself when nobody reads its help any more.
+            code = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -100,9 +101,33 @@ def report(error: BaseException, debug: bool) -> int:
 
 
 def _usage(error: Any) -> str:
-    """What was wrong on the command line, and where to read on."""
-    path = getattr(getattr(error, "ctx", None), "command_path", "apnc")
-    return f"{error.format_message().rstrip('.')}. See {path} --help."
+    """What was wrong on the command line, or in the file of its options, and where to read on."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "apnc")
+    text = f"{error.format_message().rstrip('.')}."
+    if hasattr(error, "option_name") and context is not None:
+        text = f"No such option: {error.option_name}.{_hint(error.option_name.lstrip('-'), context)}"
+    file = _file_of(context, getattr(error, "param", None))
+    return f"{file}{text} See {path} --help."
+
+
+def _hint(name: str, context: Any) -> str:
+    """Where there is such an option, or which one was meant."""
+    group = None if context.parent is None else context.parent.command
+    commands = getattr(group, "commands", {})
+    others = [other for other, command in commands.items() if name in long_names(command)]
+    if others:
+        return f" It is one of apnc {' and '.join(others)}."
+    found = meant(name, long_names(context.command, all_of_them=True))
+    return f" Did you mean --{found}?" if found else ""
+
+
+def _file_of(context: Any, parameter: Any) -> str:
+    """The file of ``--config``, if it is where a value that was refused comes from."""
+    if context is None or parameter is None:
+        return ""
+    source = context.get_parameter_source(parameter.name)
+    return f"{context.params['config']}: " if source is not None and source.name == "DEFAULT_MAP" else ""
 
 
 def explained(error: BaseException) -> str:
@@ -111,20 +136,9 @@ def explained(error: BaseException) -> str:
         return f"not enough memory. {error} Set memory_limit, or lower n_landmarks or n_components."
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         file = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-        full = " Free some space, or choose another disk." if error.errno == errno.ENOSPC else ""
-        return f"{file}{error.strerror}.{full}"
+        plain = error.errno in FULL and error.strerror == os.strerror(error.errno)
+        return f"{file}{error.strerror.rstrip('.')}.{' Free some space, or choose another disk.' if plain else ''}"
     return str(error) or type(error).__name__
-
-
-def in_options(message: str) -> str:
-    """A message of the library in the words of the command line."""
-    for pattern, option in WORDS.items():
-        message = re.sub(pattern, partial(_option, option), message)
-    return message
-
-
-def _option(option: str, found: re.Match[str]) -> str:
-    return found.expand(option).replace("_", "-")
 
 
 def say(text: str) -> None:

@@ -1,7 +1,6 @@
 """``apnc fit``."""
 
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from apnc import KernelKMeans
 from apnc.cli import options as opt
 from apnc.cli.config import effective
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
-from apnc.cli.printing import number, quiet_output, show_json, show_lines, sizes
+from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, function_named, opened
 from apnc.evaluation import count_rows
+from apnc.kernels import KERNELS
 from apnc.progress.stage import duration
 from apnc.sources import refuse_overwriting
 from apnc.validation import known_name
@@ -23,7 +23,7 @@ from apnc.writing import LABEL_KINDS, check_target
 from apnc.writing.atomic import check_writable
 
 SAVING: opt.Declared = {"model": (opt.SaveModel, None), "labels": (opt.SaveLabels, None)}
-JUDGING: opt.Declared = {"quiet": (opt.Quiet, False), "strict": (opt.Strict, False)}
+JUDGING: opt.Declared = {**opt.SHOWING, "strict": (opt.Strict, False)}
 
 
 @opt.takes({"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, JUDGING, opt.ALWAYS)
@@ -32,7 +32,7 @@ def fit(context: typer.Context) -> None:
 
     Example: apnc fit events.parquet --clusters 10 --id-column key --model events.apnc --labels labels.parquet
     """
-    given, started = context.params, time.perf_counter()
+    given = context.params
     data, model, labels = given["data"], given["model"], given["labels"]
     _check_targets(data, model, labels)
     km = KernelKMeans(given["clusters"], **parameters(given))
@@ -41,7 +41,7 @@ def fit(context: typer.Context) -> None:
             km.fit(source, labels_to=labels)
         if model is not None:
             _save(km, model, labels, {"data": data, **effective(context)})
-    result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), time.perf_counter() - started)
+    result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), context.obj.seconds())
     show_json(result) if given["as_json"] else show_lines(_summary(result))
     if given["strict"] and not result["converged"]:
         raise typer.Exit(NOT_CONVERGED)
@@ -71,12 +71,14 @@ def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of the estimator."""
     kernel = given["kernel"]
     if kernel == "precomputed":
-        raise ValueError("A kernel matrix is clustered in Python: KernelKMeans(kernel='precomputed').fit(K).")
+        raise ValueError(
+            "--kernel precomputed: a kernel matrix is clustered in Python, by apnc.KernelKMeans."
+        )
     same = ("coef0", "degree", "normalize_kernel", "embedding", "init", "max_iter", "tol", "memory_limit")
-    scale = known_name("--scale", given["scale"], opt.SCALES)
+    scale = known_name("scale", given["scale"], opt.SCALES)
     return {
         **{name: given[name] for name in same},
-        "kernel": function_named(kernel) if ":" in kernel else kernel,
+        "kernel": function_named(kernel) if ":" in kernel else known_name("kernel", kernel, KERNELS),
         "gamma": None if given["gamma"] is None else number_or_word("gamma", given["gamma"], "local", float),
         "n_landmarks": number_or_word("landmarks", given["landmarks"], "auto"),
         "n_components": number_or_word("components", given["components"], "auto"),
@@ -112,9 +114,11 @@ def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]
 
 
 def _result(km: Any, given: Mapping[str, Any], converged: bool, seconds: float) -> dict[str, Any]:
-    labels = given["labels"]
+    labels, names = given["labels"], getattr(km, "feature_names_in_", None)
     return {
         "rows": len(km.labels_) if labels is None else count_rows(labels),
+        "n_features": getattr(km, "n_features_in_", None) or None,
+        "features": None if names is None else list(names),
         "clusters": km.n_clusters,
         "cluster_sizes": km.cluster_sizes_,
         "n_iter": km.n_iter_,
@@ -134,6 +138,7 @@ def _summary(result: Mapping[str, Any]) -> dict[str, str]:
     state = "converged" if result["converged"] else "not converged"
     lines = {
         "rows": number(result["rows"]),
+        "features": features(result["n_features"], result["features"]) if result["n_features"] else "objects",
         "clusters": f"{result['clusters']} of sizes {sizes(result['cluster_sizes'])}",
         "iterations": f"{result['n_iter']}, {state}",
         "inertia": number(result["inertia"]),

@@ -5,31 +5,28 @@ from typing import Any
 import typer
 
 from apnc.cli import options as opt
-from apnc.cli.printing import number, show_json, show_lines, sizes
-from apnc.cli.reading import load_model
-from apnc.persistence.container import Container
-
-#: Names that a line shows.
-SHOWN = 20
+from apnc.cli.printing import counted, features, number, show_json, show_lines, sizes
+from apnc.persistence import NoFunctions, Origin, read
+from apnc.persistence.functions import Absent
 
 
-@opt.takes({"model": (opt.Model, opt.REQUIRED)}, opt.TRUSTING, opt.ALWAYS)
+@opt.takes({"model": (opt.Model, opt.REQUIRED)}, opt.ALWAYS)
 def inspect(context: typer.Context) -> None:
     """Say what is in MODEL: what it is, how it was made, how large the clusters are, how good the embedding is.
+
+    A kernel function is named, and not imported.
 
     Example: apnc inspect events.apnc
     """
     model = context.params["model"]
-    result = {**_origin(model), **_facts(load_model(model, context.params))}
+    km, origin = read(model, NoFunctions())
+    result = {"model": model, **_origin(origin), **_facts(km)}
     show_json(result) if context.params["as_json"] else show_lines(_lines(result))
 
 
-def _origin(model: str) -> dict[str, Any]:
-    """When, by what and with which options the file was written."""
-    with open(model, "rb") as file:
-        schema = Container(file, model).schema
-        names = ("created", "written_by", "configuration")
-        return {"model": model, **{name: schema.take(name) for name in names if name in schema.names}}
+def _origin(origin: Origin) -> dict[str, Any]:
+    told = {"created": origin.created, "written_by": origin.written_by}
+    return {**told, "configuration": origin.configuration or None}
 
 
 def _facts(km: Any) -> dict[str, Any]:
@@ -58,21 +55,17 @@ def _facts(km: Any) -> dict[str, Any]:
 
 def _named(value: Any) -> Any:
     """A parameter as JSON has it; functions and embeddings by their names."""
-    if callable(value):
-        return f"{value.__module__}:{value.__qualname__}"
+    if isinstance(value, Absent):
+        return value.name or str(value)
     return value if isinstance(value, str | int | float | bool | dict | None) else repr(value)
 
 
 def _lines(result: dict[str, Any]) -> dict[str, str]:
     lines = {"model": f"{result['estimator']} in {result['model']}"}
-    if "created" in result:
-        by = ", ".join(f"{name} {version}" for name, version in result["written_by"].items())
-        lines["written"] = f"{result['created']} by {by}"
-    if result["features"] is not None:
-        more = ", ..." if len(result["features"]) > SHOWN else ""
-        lines["features"] = f"{result['n_features']}: {', '.join(result['features'][:SHOWN])}{more}"
-    elif result["n_features"]:
-        lines["features"] = str(result["n_features"])
+    by = ", ".join(f"{name} {version}" for name, version in result["written_by"].items())
+    lines["written"] = f"{result['created']} by {by}"
+    if result["n_features"]:
+        lines["features"] = features(result["n_features"], result["features"])
     gamma = "" if result["gamma"] is None else f", gamma {number(result['gamma'])}"
     lines["kernel"] = f"{result['kernel']}{gamma}"
     lines["landmarks"] = str(result["n_landmarks"])
@@ -87,7 +80,17 @@ def _cluster_lines(result: dict[str, Any]) -> dict[str, str]:
         known = result["cluster_sizes"]
         of = "" if known is None else f" of sizes {sizes(known)}"
         lines["clusters"] = f"{result['clusters']}{of}"
-        lines["inertia"] = f"{number(result['inertia'])} after {result['n_iter']} iterations"
+        lines["inertia"] = f"{number(result['inertia'])} after {counted(result['n_iter'], 'iteration')}"
     changed = result.get("configuration") or result["parameters"]
-    lines["options"] = ", ".join(f"{name}={value}" for name, value in changed.items() if value is not None)
+    lines["options"] = ", ".join(_option(name, value) for name, value in changed.items() if _is_set(value))
     return lines
+
+
+def _is_set(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def _option(name: str, value: Any) -> str:
+    if value is True:
+        return name
+    return f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"

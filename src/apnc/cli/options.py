@@ -10,7 +10,7 @@ import typer
 from apnc.cli.config import read_config
 from apnc.embeddings import EMBEDDINGS
 from apnc.kernels import KERNELS
-from apnc.sources import FORMATS
+from apnc.sources import TAKES
 from apnc.validation import INITS
 
 DATA, KERNEL, CLUSTERING, OUTPUT, RUN = "Data", "Kernel", "Clustering", "Output", "Run"
@@ -52,13 +52,26 @@ Columns = Annotated[
 Exclude = Annotated[list[str] | None, _option(DATA, "--exclude", "NAMES", "Columns that are not features.")]
 IdColumn = Annotated[
     list[str] | None,
-    _option(DATA, "--id-column", "NAMES", "Columns to write in front of the results; they are not features."),
+    _option(
+        DATA,
+        "--id-column",
+        "NAMES",
+        "Columns to write in front of the results; they are not features. The model keeps them: predict and embed "
+        'write them too, unless others are named, or none by --id-column "".',
+    ),
 ]
 WeightColumn = Annotated[
     str | None, _option(DATA, "--weight-column", "NAME", "Column of weights: a row of weight 2 counts twice.")
 ]
 DropNull = Annotated[
-    bool, _option(DATA, "--drop-null", None, "Skip rows with missing values; by default they are an error.")
+    bool,
+    _option(
+        DATA,
+        "--drop-null",
+        None,
+        "Skip rows with missing values; by default they are an error. Missing are null and NaN; in CSV empty values, "
+        "NA, N/A, #N/A, n/a, NULL, null, NaN and nan.",
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -66,14 +79,26 @@ Format = Annotated[
         DATA,
         "--format",
         "NAME",
-        "Format of the data, where its name does not tell.",
-        dict.fromkeys(FORMATS.values()),
+        f"Format of the data, where its name does not tell: {', '.join(TAKES)}.",
+        TAKES,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    _option(
+        DATA,
+        "--separator",
+        "CHARACTER",
+        "What is between the values of CSV, such as ';'. Without it: a comma. It is kept in the model.",
     ),
 ]
 ObjectField = Annotated[
     str | None,
     _option(
-        DATA, "--object-field", "NAME", "Field of each JSON line that is the object; by default all of it."
+        DATA,
+        "--object-field",
+        "NAME",
+        "Field of each JSON line that is the object; by default all of it. It is kept in the model.",
     ),
 ]
 Scale = Annotated[
@@ -185,7 +210,11 @@ Json = Annotated[bool, _option(OUTPUT, "--json", None, "Print one line of JSON i
 MemoryLimit = Annotated[
     str | None,
     _option(
-        RUN, "--memory-limit", "SIZE", "Memory that may be taken: 4GB, 512MiB. Without it: what is free."
+        RUN,
+        "--memory-limit",
+        "SIZE",
+        "Memory that the process may take: 4GB, 512MiB (1 MB is 10^6 bytes, 1 MiB is 2^20). About 330 MB are in use "
+        "before any data is read, so 500MB is about the least. Without it: what is free.",
     ),
 ]
 Seed = Annotated[
@@ -204,8 +233,8 @@ Config = Annotated[
         RUN,
         "--config",
         "FILE",
-        'TOML file with any of these options, such as max-iter = 100 or columns = ["a", "b"]. What is on the command '
-        "line wins.",
+        'TOML file with options, such as max-iter = 100 or columns = ["a", "b"]. What is on the command line wins. One '
+        "file serves all commands: options of others are left aside.",
         is_eager=True,
         callback=read_config,
     ),
@@ -216,12 +245,19 @@ KernelAgain = Annotated[
         KERNEL,
         "--kernel",
         "NAME",
-        "The kernel function of the model, package.module:function, which is imported.",
+        "What you say the kernel of the model is. A function, package.module:function, is imported, from the current "
+        "folder too, and used if the model names the same or none (a functools.partial, for instance, has no name).",
     ),
 ]
 Trust = Annotated[
     str | None,
-    _option(KERNEL, "--trust", "NAME", "The same: the function that the model names, if it may be imported."),
+    _option(
+        KERNEL,
+        "--trust",
+        "NAME",
+        "The kernel function that the model names, package.module:function, which may be imported, from the current "
+        "folder too. If the model names another, nothing is imported.",
+    ),
 ]
 
 
@@ -230,14 +266,15 @@ REQUIRED = inspect.Parameter.empty
 
 #: Options that several commands share, by parameter: what they are, and their default.
 READING: Declared = {
-    "columns": (Columns, None),
-    "exclude": (Exclude, None),
     "id_column": (IdColumn, None),
     "drop_null": (DropNull, False),
     "format": (Format, None),
+    "separator": (Separator, None),
     "object_field": (ObjectField, None),
 }
 FITTING: Declared = {
+    "columns": (Columns, None),
+    "exclude": (Exclude, None),
     **READING,
     "weight_column": (WeightColumn, None),
     "scale": (Scale, "none"),
@@ -258,6 +295,7 @@ FITTING: Declared = {
 }
 TRUSTING: Declared = {"kernel": (KernelAgain, None), "trust": (Trust, None)}
 LIMITS: Declared = {"memory_limit": (MemoryLimit, None), "threads": (Threads, None)}
+SHOWING: Declared = {"quiet": (Quiet, False)}
 ALWAYS: Declared = {"as_json": (Json, False), "config": (Config, None), "debug": (Debug, False)}
 
 

@@ -25,7 +25,9 @@ def plan(context: typer.Context) -> None:
     given = {**context.params, "quiet": True}
     km = KernelKMeans(given["clusters"], **parameters(given))
     with opened(given["data"], given) as source:
+        before = context.obj.seconds()
         found = km.plan(source)
+    found.seconds["start-up"] += before
     show_json(result(found)) if given["as_json"] else show_lines(lines(found))
 
 

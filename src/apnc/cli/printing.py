@@ -103,3 +103,15 @@ def sizes(values: Sequence[float], most: int = 20) -> str:
     """Sizes of clusters, as many as fit on a line."""
     shown = ", ".join(number(value) for value in values[:most])
     return shown + (f", ... ({len(values):,} in all)" if len(values) > most else "")
+
+
+def counted(n: int, thing: str) -> str:
+    """``1 row``, ``2,000 rows``."""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def features(n: int, names: Sequence[str] | None, most: int = 20) -> str:
+    """Number of features, and their names where they have any, as many as fit on a line."""
+    if names is None:
+        return f"{n:,}"
+    return f"{n:,}: {', '.join(names[:most])}{', ...' if n > most else ''}"

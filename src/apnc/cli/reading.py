@@ -7,33 +7,96 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
-from apnc import load, sources
-from apnc.sources import Source
+from apnc import sources
+from apnc.persistence import Functions, ModelFileError, Origin, is_model_file, read
+from apnc.sources import Source, SourceError
 
 STANDARD_INPUT = "-"
 
 
 @contextmanager
-def opened(data: str, given: Mapping[str, Any]) -> Iterator[Source]:
-    """A source as the options say; standard input goes to a file without a name first, to be read several times."""
-    request = {
-        "columns": listed(given["columns"]) or None,
-        "exclude": listed(given["exclude"]),
-        "id_columns": listed(given["id_column"]),
+def opened(
+    data: str, given: Mapping[str, Any], configuration: Mapping[str, Any] | None = None
+) -> Iterator[Source]:
+    """A source as the options say, and where they say nothing, as those of the model's fit did.
+
+    Standard input goes to a file without a name first, to be read several times.
+    """
+    format = given["format"] or ("csv" if data == STANDARD_INPUT else sources.format_of(data))
+    request = _requested(given)
+    recalled = {} if configuration is None else _recalled(configuration, request, format)
+    if data != STANDARD_INPUT:
+        yield _open(data, format, request, recalled)
+        return
+    with tempfile.TemporaryFile() as spool:
+        _copy_input(spool)
+        spool.raw.name = "standard input"  # type: ignore[attr-defined]
+        yield _open(spool, format, request, recalled)
+
+
+def _copy_input(spool: IO[bytes]) -> None:
+    try:
+        shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
+        spool.seek(0)
+    except OSError as error:
+        where = f"the copy of standard input in {tempfile.gettempdir()} (TMPDIR)"
+        raise OSError(error.errno, error.strerror, where) from error
+
+
+def _requested(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line asks of the data; None where it says nothing, so that the model may."""
+    return {
+        "columns": listed(given.get("columns")) or None,
+        "exclude": listed(given.get("exclude")),
+        "id_columns": listed(given["id_column"]) if given["id_column"] else None,
         "weight_column": given.get("weight_column"),
         "drop_null": given["drop_null"],
         "object_field": given["object_field"],
+        "separator": character(given["separator"]),
     }
-    if data != STANDARD_INPUT:
-        yield sources.open(data, format=given["format"], **request)
-        return
-    with tempfile.TemporaryFile() as spool:
-        shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        spool.seek(0)
-        spool.raw.name = "standard input"  # type: ignore[attr-defined]
-        yield sources.open(spool, format=given["format"] or "csv", **request)
+
+
+def _recalled(configuration: Mapping[str, Any], request: Mapping[str, Any], format: str) -> dict[str, Any]:
+    """What the fit asked of its data and the command line leaves open."""
+    ids = configuration.get("id-column")
+    kept = {
+        "id_columns": listed(ids) if isinstance(ids, list) and all(isinstance(i, str) for i in ids) else (),
+        "object_field": configuration.get("object-field"),
+        "separator": character(configuration.get("separator")),
+    }
+    kept = {name: value for name, value in kept.items() if value and isinstance(value, str | tuple)}
+    suits = ("id_columns", *sources.TAKES.get(format, ()))
+    return {name: value for name, value in kept.items() if request[name] is None and name in suits}
+
+
+def _open(data: Any, format: str, request: Mapping[str, Any], recalled: Mapping[str, Any]) -> Source:
+    options = {**request, **recalled}
+    options["id_columns"] = options["id_columns"] or ()
+    try:
+        return sources.open(data, format=format, **options)
+    except SourceError as error:
+        if "id_columns" not in recalled or not _opens(data, format, {**options, "id_columns": ()}):
+            raise
+        ids = ", ".join(recalled["id_columns"])
+        raise ValueError(
+            f"{error} The model was fitted with --id-column {ids}, which is written in front of the results. Name "
+            'another column by --id-column, or none by --id-column "".'
+        ) from error
+
+
+def _opens(data: Any, format: str, options: Mapping[str, Any]) -> bool:
+    try:
+        sources.open(data, format=format, **options)
+    except SourceError:
+        return False
+    return True
+
+
+def character(separator: str | None) -> str | None:
+    r"""A separator as it is typed: \\t is a tab, which few shells let one type."""
+    return "\t" if separator == r"\t" else separator
 
 
 def listed(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -41,12 +104,21 @@ def listed(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for part in names or () for name in part.split(",") if name.strip())
 
 
-def load_model(model: str, given: Mapping[str, Any]) -> Any:
-    """The estimator of a model file, with the kernel function that the command line names."""
-    if given["trust"] is not None:
+def load_model(model: str, data: str, given: Mapping[str, Any]) -> tuple[Any, Origin]:
+    """The estimator of a model file with its origin, and with the kernel function that the command line names."""
+    name, trust = given["kernel"], given["trust"]
+    if trust is not None:
         look_here()
-    kernel = None if given["kernel"] is None else function_named(given["kernel"])
-    return load(model, kernel=kernel, trust=given["trust"])
+    function = function_named(name) if name is not None and ":" in name else None
+    try:
+        km, origin = read(model, Functions(function, trust))
+    except ModelFileError as error:
+        if is_model_file(data) and not is_model_file(model):
+            raise ValueError(f"{model} is not a model file, but {data} is: the model comes first.") from error
+        raise
+    if name is not None and function is None and km.kernel != name:
+        raise ValueError(f"--kernel {name}: the kernel of {model} is {km.kernel}.")
+    return km, origin
 
 
 def function_named(name: str) -> Callable[..., Any]:

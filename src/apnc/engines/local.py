@@ -26,7 +26,9 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return cores
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} has no meaning; use a positive integer, or None for all cores.")
+        raise ValueError(
+            f"n_jobs={n_jobs!r} has no meaning; use a positive integer, or leave it out for all cores."
+        )
     n_jobs = int(n_jobs)
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 

@@ -16,7 +16,7 @@ from apnc.estimators import outputs
 from apnc.job import Job
 from apnc.kernels import PrecomputedKernel, gamma_of
 from apnc.model import EmbeddingModel
-from apnc.progress import make_progress
+from apnc.progress import SILENT, make_progress
 from apnc.sampling import concatenate
 from apnc.sources import is_source
 from apnc.sources.rows import n_rows
@@ -38,7 +38,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """X checked, as rows in memory or a source, with the means to work on it."""
         progress = make_progress(getattr(self, "verbose", 0))
         threads = n_threads(self.n_jobs)
-        if is_source(X) and not (self.kernel == "precomputed" and hasattr(X, "shape")):
+        if self._streams(X, sample_weight):
             if sample_weight is not None:
                 raise ValueError(
                     "Weights of a file come from it: apnc.sources.open(..., weight_column='name')."
@@ -53,6 +53,14 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         weights = validation.check_weights(sample_weight, n_rows(rows))
         return Job.begin(rows, weights, threads, self.memory_limit, progress)
 
+    def _streams(self, X: Any, sample_weight: Any) -> bool:
+        """Whether X is read in pieces; a memory map is rows in memory where something goes with its rows."""
+        if self.kernel == "precomputed" and hasattr(X, "shape"):
+            return False
+        init = getattr(self, "init", "")
+        labels = not isinstance(init, str) and validation.are_labels(init, callable(self.kernel))
+        return is_source(X) and not (isinstance(X, np.memmap) and (sample_weight is not None or labels))
+
     def _read(self, X: Any, reset: bool) -> Any:
         """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
         if self.kernel == "precomputed" and not reset:
@@ -63,11 +71,16 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return validation.read(self, X, reset)
 
     @contextmanager
-    def _new_data(self, X: Any, sample_weight: Any = None) -> Iterator[pipeline.Data]:
-        """New data in chunks that suit the fitted embedding."""
+    def _new_data(
+        self, X: Any, sample_weight: Any = None, stage: str | None = None
+    ) -> Iterator[pipeline.Data]:
+        """New data in chunks that suit the fitted embedding; progress is shown of work that has a ``stage``."""
         check_is_fitted(self)
         job = self._job(X, sample_weight)
-        with job.reading():
+        job = job.told(SILENT) if stage is None else job
+        with job.reading(), job.progress:
+            if stage is not None:
+                job.progress.stage(stage, job.n_rows_known())
             data = job.for_embedding(self._embedding_model)
             yield data
         job.tell_skipped(data)
@@ -85,7 +98,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Y of X to a file, chunk after chunk."""
         writing.check_target(to, writing.EMBEDDING_KINDS)
         sources.refuse_overwriting(X, to)
-        with self._new_data(X) as data:
+        with self._new_data(X, stage="embedding") as data:
             chunks = self._embedding_model.embed(data.chunks, data.dtype, out)
             with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
                 seen = outputs.Seen(stream)

@@ -249,7 +249,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             self._refuse_writing(to)
             return self._appended(X, "label", "int", self._fitted().label_steps)
         target = None if to is None else checked_labels(to, X)
-        with self._new_data(X) as data:
+        with self._new_data(X, stage=None if target is None else "labels") as data:
             if target is None:
                 return self._model.labels(data.chunks, data.dtype)
             self._model.label_into(labels_writer(target, data.source), data.chunks, data.dtype)

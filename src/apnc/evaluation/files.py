@@ -47,7 +47,7 @@ class LabelFile:
 
     @classmethod
     def open(cls, path: Any) -> "LabelFile":
-        """A table or a .npy array; the format is told by the name."""
+        """A table or a .npy array; the name tells the format, the first line of CSV what separates its values."""
         format = sources.format_of(path)
         if format == "npy":
             return cls(str(path), LABEL, (), partial(_array_pieces, path))
@@ -75,12 +75,15 @@ class LabelFile:
 
 def _parts(path: Any, format: str) -> list[Callable[[], Any]]:
     try:
+        from apnc.sources.delimited import TextPart, separator_of
         from apnc.sources.table_files import find_files, one_format
         from apnc.sources.tables import READERS
     except ModuleNotFoundError as error:
         raise ImportError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
     files = find_files(path, None)
     one_format(files, format)
+    if format == "csv":
+        return [partial(TextPart, file, separator_of(file)) for file in files]
     return [partial(READERS[format], file) for file in files]
 
 

@@ -38,11 +38,22 @@ def _neighbour_scale(distances: Array, weights: Array) -> float:
 
 def _distances(kernel: str, rows: Any) -> Array:
     from scipy import sparse
-    from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances, manhattan_distances
+    from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
     wide = rows.astype(np.float64)
     if kernel == "rbf":
         return euclidean_distances(wide)
     if kernel == "laplacian":
         return manhattan_distances(wide)
-    return -additive_chi2_kernel(wide.toarray() if sparse.issparse(wide) else wide)
+    wide = wide.toarray() if sparse.issparse(wide) else wide
+    return -additive_chi2(wide, wide)
+
+
+def additive_chi2(A: Array, B: Array) -> Array:
+    """Minus the chi2 distances of all pairs, shape (len(A), len(B)); they are for features that are not negative."""
+    from sklearn.metrics.pairwise import additive_chi2_kernel
+
+    least = min((float(rows.min()) for rows in (A, B) if rows.size), default=0.0)
+    if least < 0:
+        raise ValueError(f"kernel='chi2' needs features >= 0, found {least:.3g}.")
+    return additive_chi2_kernel(A, B)

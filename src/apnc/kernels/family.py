@@ -98,6 +98,6 @@ class NormalizedKernel(Kernel):
         if (diagonal < 0).any():
             raise ValueError(
                 f"normalize_kernel=True needs k(x, x) >= 0, found {diagonal.min() * scale:.3g}. "
-                "Choose a kernel with a positive diagonal, or normalize_kernel=False."
+                "Choose a kernel with a positive diagonal, or do not normalise it."
             )
         return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from apnc.kernels.bandwidth import additive_chi2
 from apnc.kernels.family import Kernel, KernelRows
 
 Array = npt.NDArray[Any]
@@ -130,12 +131,10 @@ class VectorKernel(Kernel):
         return KernelRows(laplacian)
 
     def _chi2(self, landmarks: Any, dtype: type) -> KernelRows:
-        from sklearn.metrics.pairwise import additive_chi2_kernel
-
         dense = _dense(landmarks, dtype)
 
         def chi2(X: Any, room: Array | None) -> Array:
-            K = additive_chi2_kernel(_dense(X, dtype), dense)
+            K = additive_chi2(_dense(X, dtype), dense)
             K *= self._slope
             return np.exp(K, out=K)
 

@@ -1,9 +1,13 @@
 """How loops are compiled: without the interpreter lock, and kept on disk between runs."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 #: Sums may be reordered (vectorised) and nothing is NaN; infinities keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
@@ -22,6 +26,53 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             return njit(nogil=True, **options)(function)
 
     return compile_
+
+
+class Compiling(event.Listener):
+    """Notices when loops are compiled; those that are found on the disk are not.
+
+    Parameters
+    ----------
+    tell : called when the first one begins, on whatever thread that is.
+
+    Attributes
+    ----------
+    seconds : that all took.
+
+    """
+
+    def __init__(self, tell: Callable[[], None] | None = None) -> None:
+        self.seconds = 0.0
+        self._tell = tell
+        self._depth, self._begin = 0, 0.0
+        self._lock = threading.Lock()
+
+    def on_start(self, event: Any) -> None:
+        """A loop, or one that another needs."""
+        with self._lock:
+            tell, self._tell = self._tell, None
+            self._begin = self._begin if self._depth else time.perf_counter()
+            self._depth += 1
+        if tell is not None:
+            tell()
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+        with self._lock:
+            self._depth -= 1
+            self.seconds += 0.0 if self._depth else time.perf_counter() - self._begin
+
+
+@contextmanager
+def watched(tell: Callable[[], None] | None = None) -> Iterator[Compiling]:
+    """Notice what is compiled meanwhile."""
+    with event.install_listener("numba:compile", Compiling(tell)) as compiling:
+        yield compiling
+
+
+def kept_on_disk() -> bool:
+    """Whether what is compiled now will be found by the next process."""
+    return type(_nothing._cache).__name__ != "NullCache"
 
 
 @compiled()

@@ -26,6 +26,8 @@ from apnc.persistence.record import Record
 Array = npt.NDArray[Any]
 
 SCHEMA = "schema.json"
+#: How every zip begins that holds something.
+MAGIC = b"PK\x03\x04"
 #: Largest schema, and largest model, that is read.
 SCHEMA_BYTES = 1 << 26
 TOTAL_BYTES = 1 << 36
@@ -107,6 +109,8 @@ class Container:
     def __init__(self, file: IO[bytes], name: str):
         self.name = name
         self._file = file
+        if file.read(len(MAGIC)) != MAGIC:
+            raise ModelFileError(f"{name} is not a model file.")
         with self._guard("the zip directory"):
             self._zip = zipfile.ZipFile(file)
         self._members = self._directory()
@@ -142,7 +146,7 @@ class Container:
                 raise self.error(repr(info.orig_filename), reason)
             members[info.filename] = info
         if SCHEMA not in members:
-            raise self.error(SCHEMA, "is missing; this zip is not a model file")
+            raise ModelFileError(f"{self.name} is not a model file, but another zip: {SCHEMA} is missing.")
         self._check_sizes(members)
         return members
 
@@ -224,6 +228,16 @@ class Container:
         """Nothing may be left that the model has no use for."""
         if unknown := sorted(set(self._listed) - self._used):
             raise self.error(unknown[0], "is unknown: no part of the model")
+
+
+def is_model_file(path: Any) -> bool:
+    """Whether a file looks like a model, whole or not."""
+    try:
+        with open(path, "rb") as file:
+            Container(file, str(path))
+    except (OSError, ModelFileError):
+        return False
+    return True
 
 
 def refused(info: zipfile.ZipInfo) -> str | None:

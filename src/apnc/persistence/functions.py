@@ -4,6 +4,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -26,35 +27,60 @@ def import_name(function: Any) -> str | None:
     return full if found is function and NAME.fullmatch(full) else None
 
 
-def find_function(stored: str | None, kernel: Any, trust: str | None, fail: Fail) -> Callable[..., Any]:
-    """The function that the user passes, or trusts by its name.
+@dataclass(frozen=True)
+class Functions:
+    """Where the kernel function of a file comes from: the user passes it, or trusts it by its name.
 
-    Parameters
+    Attributes
     ----------
-    stored : the import name in the file; None if the function had none.
     kernel : the function itself.
     trust : an import name; imported if it equals the stored one.
-    fail : makes the error.
 
     """
-    if kernel is not None and trust is not None:
-        raise fail("kernel= and trust= were both given; pass one of them")
-    if kernel is not None:
-        return _given(stored, kernel, fail)
-    if trust is not None:
-        return _trusted(stored, trust, fail)
-    by_name = f", or apnc.load(path, trust={stored!r}) to have it imported" if stored else ""
-    raise fail(
-        f"the kernel is {described(stored)}, and a file cannot make apnc import or run one. "
-        f"Pass it: apnc.load(path, kernel=function){by_name}"
-    )
+
+    kernel: Any = None
+    trust: str | None = None
+
+    def find(self, stored: str | None, fail: Fail) -> Callable[..., Any]:
+        """The function for an import name, which is None if the function had none; ``fail`` makes the error."""
+        if self.kernel is not None and self.trust is not None:
+            raise fail("kernel= and trust= were both given; pass one of them")
+        if self.kernel is not None:
+            return _given(stored, self.kernel, fail)
+        if self.trust is not None:
+            return _trusted(stored, self.trust, fail)
+        by_name = f", or apnc.load(path, trust={stored!r}) to have it imported" if stored else ""
+        raise fail(
+            f"the kernel is {described(stored)}, and a file cannot make apnc import or run one. "
+            f"Pass it: apnc.load(path, kernel=function){by_name}"
+        )
+
+    def refuse(self, name: str, fail: Fail) -> None:
+        """A kernel that is no function has no use for one."""
+        if self.kernel is not None or self.trust is not None:
+            given = "kernel" if self.kernel is not None else "trust"
+            raise fail(f"the kernel is {name!r}, not a function, so {given}= has no effect; leave it out")
 
 
-def refuse_function(name: str, kernel: Any, trust: str | None, fail: Fail) -> None:
-    """A kernel that is no function takes neither ``kernel`` nor ``trust``."""
-    if kernel is not None or trust is not None:
-        given = "kernel" if kernel is not None else "trust"
-        raise fail(f"the kernel is {name!r}, not a function, so {given}= has no effect; leave it out")
+class NoFunctions(Functions):
+    """For looking at a file: nothing is imported, and a function is its name alone."""
+
+    def find(self, stored: str | None, fail: Fail) -> Callable[..., Any]:
+        """What stands for the function."""
+        return Absent(stored)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """In place of a kernel function that was not imported."""
+
+    name: str | None
+
+    def __call__(self, *_: Any) -> Any:
+        raise TypeError(f"The kernel was not loaded: {described(self.name)}.")
+
+    def __str__(self) -> str:
+        return described(self.name)
 
 
 def described(stored: str | None) -> str:

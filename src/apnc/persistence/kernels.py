@@ -7,7 +7,7 @@ import numpy as np
 from apnc.kernels import KERNELS, CallableKernel, Kernel, NormalizedKernel, PrecomputedKernel, VectorKernel
 from apnc.kernels.vectors import SCALED, SLOPED
 from apnc.persistence.container import Container, Member, ModelFileError
-from apnc.persistence.functions import NAME, find_function, import_name, refuse_function
+from apnc.persistence.functions import NAME, Functions, import_name
 from apnc.persistence.plain import unlike_json
 from apnc.persistence.record import Record
 
@@ -45,10 +45,10 @@ def _pack_plain(kernel: Kernel) -> tuple[dict[str, Any], dict[str, Member]]:
     )
 
 
-def unpack_kernel(record: Record, container: Container, kernel: Any, trust: str | None) -> Kernel:
+def unpack_kernel(record: Record, container: Container, functions: Functions) -> Kernel:
     """The kernel; a function is the one that the user passes or trusts."""
     read = {"vector": _vector, "precomputed": _precomputed, "function": _function}
-    found = read[record.text("type", known=read)](record, container, kernel, trust)
+    found = read[record.text("type", known=read)](record, container, functions)
     normalized = record.flag("normalized")
     record.end()
     if normalized and isinstance(found, PrecomputedKernel):
@@ -56,17 +56,17 @@ def unpack_kernel(record: Record, container: Container, kernel: Any, trust: str 
     return NormalizedKernel(found) if normalized else found
 
 
-def _vector(record: Record, container: Container, kernel: Any, trust: str | None) -> Kernel:
+def _vector(record: Record, container: Container, functions: Functions) -> Kernel:
     name = record.text("name", known=KERNELS)
-    refuse_function(name, kernel, trust, record.fail)
+    functions.refuse(name, record.fail)
     gamma = record.unless_null("gamma", lambda field: record.number(field, positive=True))
     if (gamma is None) != (name not in SCALED + SLOPED):
         raise record.wrong("gamma", gamma, f"{'a number' if gamma is None else 'null'} for {name}")
     return VectorKernel(name, gamma, record.number("coef0"), record.number("degree", positive=True))
 
 
-def _precomputed(record: Record, container: Container, kernel: Any, trust: str | None) -> Kernel:
-    refuse_function("precomputed", kernel, trust, record.fail)
+def _precomputed(record: Record, container: Container, functions: Functions) -> Kernel:
+    functions.refuse("precomputed", record.fail)
     n = record.integer("n_instances", least=1)
     numbers = container.array(NUMBERS, (None,), kinds="i").tolist()
     if not numbers or min(numbers) < 0 or max(numbers) >= n or len(set(numbers)) != len(numbers):
@@ -74,9 +74,9 @@ def _precomputed(record: Record, container: Container, kernel: Any, trust: str |
     return PrecomputedKernel(n, tuple(numbers))
 
 
-def _function(record: Record, container: Container, kernel: Any, trust: str | None) -> Kernel:
+def _function(record: Record, container: Container, functions: Functions) -> Kernel:
     stored = record.unless_null("function", lambda field: record.text(field, matching=NAME))
     params = record.take("parameters")
     if not isinstance(params, dict):
         raise record.wrong("parameters", params, "an object")
-    return CallableKernel(find_function(stored, kernel, trust, record.fail), params)
+    return CallableKernel(functions.find(stored, record.fail), params)

@@ -1,6 +1,7 @@
 """From a model file to a fitted estimator."""
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from apnc.embeddings import Block, Coefficients
 from apnc.kernels import CallableKernel, GivenRows, Kernel, NormalizedKernel, PrecomputedKernel, VectorKernel
 from apnc.model import ClusterModel, EmbeddingModel
 from apnc.persistence.container import Container
+from apnc.persistence.functions import Functions
 from apnc.persistence.kernels import unpack_kernel
 from apnc.persistence.parameters import unpack_parameters
 from apnc.persistence.record import Record
@@ -21,6 +23,15 @@ FORMAT = "apnc-model"
 #: The version that is written; the reader takes all up to it.
 VERSION = 1
 DISCREPANCIES: dict[str, type[Discrepancy]] = {"euclidean": Euclidean, "manhattan": Manhattan}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """When, by what and with which options a file was written; the options are empty where none are stored."""
+
+    created: str
+    written_by: dict[str, str]
+    configuration: dict[str, Any]
 
 
 def estimators() -> dict[str, type]:
@@ -53,25 +64,29 @@ def load(path: str | os.PathLike[str], kernel: Any = None, trust: str | None = N
         If the file is damaged, is not a model file, or needs a kernel function that was not given.
 
     """
+    return read(path, Functions(kernel, trust))[0]
+
+
+def read(path: str | os.PathLike[str], functions: Functions) -> tuple[Any, Origin]:
+    """The estimator of a file, and where it comes from.
+
+    With ``NoFunctions()`` it is to be looked at: all of it is checked, but a kernel function is not imported, and
+    without it the estimator cannot predict.
+    """
     with open(path, "rb") as file:
-        return read_estimator(Container(file, str(path)), kernel, trust)
+        return read_estimator(Container(file, str(path)), functions)
 
 
-def read_estimator(container: Container, kernel: Any = None, trust: str | None = None) -> Any:
-    """The estimator of an open file."""
+def read_estimator(container: Container, functions: Functions) -> tuple[Any, Origin]:
+    """The estimator of an open file, and where it comes from."""
     schema = container.schema
     check_version(schema)
     container.list_members(schema.record("members"))
     kind = estimators()[schema.text("estimator", known=estimators())]
     estimator = kind(**unpack_parameters(schema.record("parameters"), kind))
     schema.texts("parameters_not_stored")
-    schema.text("created")
-    if "configuration" in schema.names:
-        schema.take("configuration")
-    written_by = schema.record("written_by")
-    for name in written_by.names:
-        written_by.text(name)
-    model = read_model(schema, container, kernel, trust)
+    origin = read_origin(schema)
+    model = read_model(schema, container, functions)
     set_kernel(estimator, model.kernel, schema)
     estimator._store_embedding(model)
     set_features(estimator, schema.record("features"), model)
@@ -82,7 +97,15 @@ def read_estimator(container: Container, kernel: Any = None, trust: str | None =
         set_clusters(estimator, clusters, container)
     schema.end()
     container.end()
-    return estimator
+    return estimator, origin
+
+
+def read_origin(schema: Record) -> Origin:
+    """When, by what and with which options the file was written."""
+    written_by = schema.record("written_by")
+    versions = {name: written_by.text(name) for name in sorted(written_by.names)}
+    configuration = schema.take("configuration") if "configuration" in schema.names else None
+    return Origin(schema.text("created"), versions, configuration if isinstance(configuration, dict) else {})
 
 
 def check_version(schema: Record) -> None:
@@ -98,9 +121,9 @@ def check_version(schema: Record) -> None:
         )
 
 
-def read_model(schema: Record, container: Container, function: Any, trust: str | None) -> EmbeddingModel:
+def read_model(schema: Record, container: Container, functions: Functions) -> EmbeddingModel:
     """Kernel and coefficients, which must fit together."""
-    kernel = unpack_kernel(schema.record("kernel"), container, function, trust)
+    kernel = unpack_kernel(schema.record("kernel"), container, functions)
     discrepancy = DISCREPANCIES[schema.text("discrepancy", known=DISCREPANCIES)]()
     blocks = tuple(read_block(b, record, container) for b, record in enumerate(schema.records("blocks")))
     check_landmarks(blocks, kernel, schema)
@@ -179,7 +202,7 @@ def set_features(estimator: Any, record: Record, model: EmbeddingModel) -> None:
         raise record.wrong("number", number, f"{expected}, as the landmarks have")
     if names is not None and len(names) != number:
         raise record.wrong("names", names, f"{number} names")
-    if number is not None:
+    if number:
         estimator.n_features_in_ = number
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)

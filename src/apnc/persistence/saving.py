@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from apnc.kernels import CallableKernel, Kernel, NormalizedKernel
 from apnc.model import EmbeddingModel
 from apnc.persistence.container import Container, Member, ModelFileError, write_container
+from apnc.persistence.functions import Functions
 from apnc.persistence.kernels import pack_kernel
 from apnc.persistence.loading import DISCREPANCIES, FORMAT, VERSION, estimators, read_estimator
 from apnc.persistence.parameters import pack_parameters
@@ -39,7 +40,8 @@ def save(estimator: Any, path: Target, configuration: dict[str, Any] | None = No
         write_container(temporary, schema, members)
         # What cannot be read is not written: the reader checks more than types.
         with open(temporary, "rb") as file:
-            read_estimator(Container(file, str(path)), function_of(estimator._embedding_model.kernel))
+            function = function_of(estimator._embedding_model.kernel)
+            read_estimator(Container(file, str(path)), Functions(function))
     return Path(path)
 
 

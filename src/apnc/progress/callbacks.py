@@ -122,6 +122,9 @@ class CallbackProgress(Progress):
         state = None if centroids is None else functools.partial(self._attributes, centroids)
         return self._end_subtask(reconstruction_attributes=state) or stop
 
+    def note(self, text: str) -> None:
+        self._shown.note(text)
+
     def close(self) -> None:
         self._end_subtask()
         self._shown.close()

@@ -26,6 +26,9 @@ class Progress:
         """An iteration has ended with these centroids; True asks to stop here."""
         return False
 
+    def note(self, text: str) -> None:
+        """Something to know meanwhile; this one call may come from any thread."""
+
     def close(self) -> None:
         """All is done."""
 

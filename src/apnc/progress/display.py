@@ -126,6 +126,9 @@ class Lines(_Shown):
         print(iteration_line(n_iter, shift, inertia), file=self._iterations, flush=True)
         return super().iteration(n_iter, max_iter, shift, inertia)
 
+    def note(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
     def _show(self, name: str, text: str, share: float | None) -> None:
         print(f"{name}: {text}", file=self._stream, flush=True)
 
@@ -152,6 +155,9 @@ class Bars(_Shown):
         if self._every:
             self._bars.console.print(iteration_line(n_iter, shift, inertia), markup=False, highlight=False)
         return super().iteration(n_iter, max_iter, shift, inertia)
+
+    def note(self, text: str) -> None:
+        self._bars.console.print(text, markup=False, highlight=False)
 
     def close(self) -> None:
         super().close()

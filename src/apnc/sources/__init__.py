@@ -1,7 +1,7 @@
 """Data larger than memory: files and open objects that are read in pieces."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -30,10 +30,26 @@ FORMATS = {
     ".libsvm": "svmlight",
 }
 COMPRESSED = (".gz", ".bz2", ".zst")
+_TABLE = ("columns", "exclude", "id_columns", "weight_column", "filesystem")
+#: Formats, and what can be asked of them.
+TAKES = {
+    "npy": (),
+    "npz": (),
+    "svmlight": ("zero_based",),
+    "parquet": _TABLE,
+    "arrow": _TABLE,
+    "csv": (*_TABLE, "separator"),
+    "tsv": _TABLE,
+    "jsonl": ("id_columns", "weight_column", "filesystem", "object_field"),
+}
+FRAME_TAKES = ("columns", "exclude", "id_columns", "weight_column", "object_field")
 
 
 def is_source(data: Any) -> bool:
-    """Whether ``data`` is read in pieces rather than held as rows: a path, or an open object."""
+    """Whether ``data`` is read in pieces rather than held as rows: a path, or an open object.
+
+    A list never is, since lists are instances; ``open`` makes a source of a list of paths.
+    """
     if isinstance(data, Source | str | os.PathLike | np.memmap):
         return True
     return _is_arrow(data) or is_spark(data) or (hasattr(data, "read") and hasattr(data, "seek"))
@@ -51,6 +67,7 @@ def open(
     filesystem: Any = None,
     object_field: str | None = None,
     zero_based: bool | str = "auto",
+    separator: str | None = None,
 ) -> Source:
     """A source of rows for ``fit``, ``predict`` and ``embed``, which take a plain path as well.
 
@@ -69,37 +86,35 @@ def open(
         column of objects.
     zero_based : whether indices of svmlight begin at 0; "auto": if index 0 occurs in the file. Say it where
         files of one kind may lack feature 0, for fit and predict alike.
+    separator : the character between the values of CSV, such as ";"; default: a comma.
 
     """
-    request = {
+    options = {
         "columns": columns,
-        "exclude": exclude,
-        "id_columns": id_columns,
+        "exclude": exclude or None,
+        "id_columns": id_columns or None,
         "weight_column": weight_column,
+        "filesystem": filesystem,
+        "object_field": object_field,
+        "zero_based": None if zero_based == "auto" else zero_based,
+        "separator": separator,
     }
+    given = {name: value for name, value in options.items() if value is not None}
     if isinstance(data, Source):
-        _refuse("a source that is open already", **request, object_field=object_field, filesystem=filesystem)
+        _refuse("a source that is open already", given)
         return data
     if is_spark(data):
-        _refuse("a Spark DataFrame", format=format, filesystem=filesystem, drop_null=drop_null or None)
-        return _frame(data, object_field=object_field, **request)
+        also = [name for name, value in (("format", format), ("drop_null", drop_null)) if value]
+        _refuse("a Spark DataFrame", [*(name for name in given if name not in FRAME_TAKES), *also])
+        return _frame(data, **given)
     format = format_of(data) if format is None else format
-    if format not in FORMATS.values():
-        known = ", ".join(dict.fromkeys(FORMATS.values()))
-        raise SourceError(f"format={format!r} is unknown. Known: {known}.")
-    if format != "svmlight" and zero_based != "auto":
-        raise SourceError(f"zero_based is for svmlight, not for {format}.")
-    if format in ("parquet", "arrow", "csv", "tsv"):
-        _refuse(format, object_field=object_field)
-        return _table(data, format, drop_null=drop_null, filesystem=filesystem, **request)
-    if format == "jsonl":
-        _refuse(format, columns=columns, exclude=exclude)
-        from apnc.sources.objects import JsonLinesSource
-
-        ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)
-        return JsonLinesSource(data, object_field, ids, weight_column, drop_null, filesystem=filesystem)
-    _refuse(format, **request, filesystem=filesystem, object_field=object_field)
-    return _matrix(data, format, drop_null, zero_based)
+    if format not in TAKES:
+        raise SourceError(f"format={format!r} is unknown. Known: {', '.join(TAKES)}.")
+    _refuse(format, [name for name in given if name not in TAKES[format]])
+    source = _OPENERS[format](data, format, drop_null, **given)
+    paths = data if isinstance(data, list | tuple) else [data]
+    source.paths = tuple(path for path in paths if isinstance(path, str | os.PathLike))
+    return source
 
 
 def format_of(data: Any) -> str:
@@ -145,17 +160,24 @@ def _is_arrow(data: Any) -> bool:
     return type(data).__module__.split(".")[0] == "pyarrow"
 
 
-def _table(data: Any, format: str, **options: Any) -> Source:
+def _table(data: Any, format: str, drop_null: bool, **options: Any) -> Source:
     try:
         from apnc.sources.tables import open_table
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise
         raise SourceError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
-    return open_table(data, format, **options)
+    return open_table(data, format, drop_null=drop_null, **options)
 
 
-def _matrix(data: Any, format: str, drop_null: bool, zero_based: bool | str) -> Source:
+def _objects(data: Any, _: str, drop_null: bool, id_columns: Sequence[str] = (), **options: Any) -> Source:
+    from apnc.sources.objects import JsonLinesSource
+
+    ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)
+    return JsonLinesSource(data, id_columns=ids, drop_null=drop_null, **options)
+
+
+def _matrix(data: Any, format: str, drop_null: bool, **options: Any) -> Source:
     from apnc.sources.arrays import NpySource
     from apnc.sources.sparse import NpzSource, SvmlightSource
 
@@ -168,21 +190,27 @@ def _matrix(data: Any, format: str, drop_null: bool, zero_based: bool | str) -> 
             f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
         )
     if format == "svmlight":
-        return SvmlightSource(Path(data), drop_null, zero_based=zero_based)
+        return SvmlightSource(Path(data), drop_null, **options)
     return NpySource(Path(data), drop_null) if format == "npy" else NpzSource(Path(data), drop_null)
 
 
-def _refuse(kind: str, /, **options: Any) -> None:
-    given = [name for name, value in options.items() if value is not None and value not in ((), [])]
+#: What opens a format.
+_OPENERS: dict[str, Callable[..., Source]] = {
+    **dict.fromkeys(("npy", "npz", "svmlight"), _matrix),
+    **dict.fromkeys(("parquet", "arrow", "csv", "tsv"), _table),
+    "jsonl": _objects,
+}
+
+
+def _refuse(what: str, given: Iterable[str]) -> None:
     if given:
-        raise SourceError(f"{', '.join(given)} cannot be used with {kind}.")
+        raise SourceError(f"{', '.join(f'{name}=' for name in given)} cannot be used with {what}.")
 
 
 def refuse_overwriting(data: Any, target: Any) -> None:
     """What is written must not replace what is read, nor land in a folder of it."""
-    given = data.name if isinstance(data, Source) else data
     goal = Path(target).resolve()
-    for path in given if isinstance(given, list | tuple) else [given]:
+    for path in data.paths if isinstance(data, Source) else [data]:
         if not isinstance(path, str | os.PathLike) or "://" in str(path):
             continue
         read = Path(path).resolve()

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 Array = npt.NDArray[Any]
+#: Columns that a source shows of itself.
+SHOWN = 8
 
 
 class SourceError(ValueError):
@@ -69,6 +71,7 @@ class Source(ABC):
     row_bytes : memory of one row while it is read and decoded, about.
     overhead : memory that reading takes besides the rows (page buffers, indices, a decompressor), about.
     id_columns : columns that are written in front of labels.
+    paths : what was opened, where it was one or several paths.
     drop_null : skip rows with missing values instead of refusing them.
     is_sparse : rows are CSR matrices.
     remote : rows are on the machines of an engine of their own.
@@ -84,6 +87,7 @@ class Source(ABC):
     row_bytes: int
     overhead: int = 0
     id_columns: tuple[str, ...] = ()
+    paths: tuple[Any, ...] = ()
     drop_null: bool = False
     is_sparse: bool = False
     remote: bool = False
@@ -100,6 +104,10 @@ class Source(ABC):
     def decode(self, piece: Piece) -> Decoded:
         """Rows of a piece, checked; runs on any thread."""
         return finite(self, piece, *self.matrix(piece))
+
+    def place(self, piece: Piece, row: int) -> str:
+        """Where a row of a piece is, for messages: the file and the row or line, both as a user would count them."""
+        return f"{self.name}, row {piece.start + row}"
 
     def select(self, columns: Sequence[str]) -> Self:
         """The same rows with these features, in this order; missing ones are named in the error."""
@@ -129,6 +137,11 @@ class Source(ABC):
         parts = [missing_in(self, piece) for piece in self.pieces(n_rows)]
         return sum(parts[1:], parts[0])
 
+    def __repr__(self) -> str:
+        names = ", ".join((*(self.columns or ())[:SHOWN], *["..."] * (self.n_columns > SHOWN)))
+        features = f"{self.n_columns:,} features" if self.n_columns else "objects"
+        return f"<{type(self).__name__} {self.name}: {features}{f' ({names})' if self.columns else ''}>"
+
     def column_names(self) -> Sequence[str]:
         """Names for messages."""
         return self.columns if self.columns is not None else [f"column {j}" for j in range(self.n_columns)]
@@ -151,8 +164,10 @@ def _without_missing(source: Source, piece: Piece, rows: Any, weights: Array | N
     refuse_infinite(source, piece, rows)
     missing = _rows_with_nan(rows)
     if weights is not None:
-        if (weights < 0).any() or np.isinf(weights).any():
-            raise SourceError(f"{piece.where}: weights must be finite and >= 0.")
+        wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
+        if len(wrong):
+            where = source.place(piece, int(wrong[0]))
+            raise SourceError(f"{where}: the weight {weights[wrong[0]]:g} must be finite and >= 0.")
         missing = missing | np.isnan(weights)
     if not missing.any():
         return Decoded(rows, weights)
@@ -185,7 +200,7 @@ def refuse_infinite(source: Source, piece: Piece, rows: Any) -> None:
     else:
         row, column = (int(i) for i in np.argwhere(bad)[0])
     raise SourceError(
-        f"{piece.where}: row {piece.start + row}, {source.column_names()[column]} is infinite. Remove or clip it."
+        f"{source.place(piece, row)}: {source.column_names()[column]} is infinite. Remove or clip it."
     )
 
 

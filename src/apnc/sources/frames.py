@@ -19,7 +19,7 @@ from apnc.sources.chunks import Decode, Layout, SourceRows, Spread
 from apnc.sources.family import Array, Decoded, Missing, Piece, Source, SourceError, missing_in, present
 from apnc.sources.table_columns import Request
 from apnc.sources.table_readers import Part, Place, Types
-from apnc.sources.tables import TableSource, request_of
+from apnc.sources.tables import Packed, TableSource, request_of
 from apnc.sources.vectors import arrow_type, is_vector, mostly_zero, vectors_as_csr, vectors_as_matrix
 
 NAME = "the DataFrame"
@@ -31,11 +31,11 @@ LOOK = 100
 
 def open_frame(
     frame: Any,
-    columns: Sequence[str] | None,
-    exclude: Sequence[str],
-    id_columns: Sequence[str],
-    weight_column: str | None,
-    object_field: str | None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    id_columns: Sequence[str] = (),
+    weight_column: str | None = None,
+    object_field: str | None = None,
 ) -> Source:
     """A Spark DataFrame as a source; ``object_field`` makes the values of that column the instances."""
     if object_field is not None:
@@ -119,9 +119,9 @@ class FrameSource(Remote, TableSource):
         """Array of shape (n, d) or CSR matrix, NaN where a value is null, and weights."""
         if not self._vectors:
             return super().matrix(piece)
-        vectors = piece.raw[0].column(self._layout.features[0])
+        vectors = piece.raw.batches[0].column(self._layout.features[0])
         convert = vectors_as_csr if self.is_sparse else vectors_as_matrix
-        return convert(vectors, self._layout.width, piece.where), self._weights(piece.raw[0])
+        return convert(vectors, self._layout.width, piece.where), self._weights(piece.raw.batches[0])
 
 
 class FrameObjects(Remote):
@@ -138,7 +138,7 @@ class FrameObjects(Remote):
 
     def matrix(self, piece: Piece) -> tuple[list[Any], Array | None]:
         """Instances (None where missing) and weights."""
-        batch, weights = piece.raw[0], None
+        batch, weights = piece.raw.batches[0], None
         if self.weight_column is not None:
             weights = batch.column(self.weight_column).cast(pa.float64()).to_numpy(zero_copy_only=False)
         return batch.column(self.object_field).to_pylist(), weights
@@ -195,7 +195,8 @@ class Batches:
         for batch in batches:
             for first in range(0, batch.num_rows, self.n_rows):
                 rows = batch.slice(first, self.n_rows)
-                piece = Piece([rows], start, rows.num_rows, f"{NAME}, partition {position}")
+                place = Place(f"{NAME}, partition {position}")
+                piece = Piece(Packed([rows], [(place, start)]), start, rows.num_rows, place.text)
                 yield Chunk(index, piece, np.empty(0), SourceRows(start, start + rows.num_rows))
                 index, start = index + 1, start + rows.num_rows
 

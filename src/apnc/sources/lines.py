@@ -14,10 +14,11 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from apnc.sources import COMPRESSED
 from apnc.sources.family import Piece, SourceError
+from apnc.sources.open_files import OwnPosition
 
 READ_BYTES = 1 << 20
-COMPRESSED = (".gz", ".bz2", ".zst")
 #: What reading a damaged file raises; errors of pyarrow are of these types too.
 UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
 
@@ -46,6 +47,10 @@ class Lines:
             self._names.append(name)
             self._numbers.append(number)
             self.texts.append(text)
+
+    def where(self, i: int) -> str:
+        """File and number of a line."""
+        return Line(self._names[i], self._numbers[i], b"").where
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -95,7 +100,7 @@ def in_pieces(lines: Iterable[Line], n_rows: int) -> Iterator[Piece]:
     """``Lines``, at most ``n_rows`` at a time, across files too; a piece is named after its first line."""
     left, start = iter(lines), 0
     while batch := Lines(islice(left, n_rows)):
-        yield Piece(batch, start, len(batch), next(iter(batch)).where)
+        yield Piece(batch, start, len(batch), batch.where(0))
         start += len(batch)
 
 
@@ -187,22 +192,4 @@ def _of_open_file(file: Any) -> TextFiles:
     if not (hasattr(file, "seekable") and file.seekable()):
         raise SourceError(f"{name} cannot be rewound, but rows are read more than once. Save it to a file.")
     lock = threading.Lock()
-    return TextFiles(name, ((name, lambda: _buffered(_Shared(file, lock))),))
-
-
-class _Shared(io.RawIOBase):
-    """The user's file from its beginning, with a position of its own: labels are written while ids are read."""
-
-    def __init__(self, file: Any, lock: threading.Lock) -> None:
-        self._file, self._lock, self._position = file, lock, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: Any) -> int:
-        with self._lock:
-            self._file.seek(self._position)
-            data = self._file.read(len(room))
-        room[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+    return TextFiles(name, ((name, lambda: _buffered(OwnPosition(file, lock))),))

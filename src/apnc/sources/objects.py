@@ -17,6 +17,8 @@ SAMPLE_BYTES = 1 << 20
 GROWTH = 5
 #: Fields that a message lists.
 SHOWN = 20
+#: What an id may be.
+ID_TYPES: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class JsonLinesSource(Source):
@@ -44,16 +46,21 @@ class JsonLinesSource(Source):
         self.name, self.drop_null = self._text.name, drop_null
         self.object_field, self.weight_column = object_field, weight_column
         self.id_columns = tuple(id_columns)
+        self._id_types: dict[str, type] = {}
         self.row_bytes = GROWTH * self._look_ahead()
 
     def _look_ahead(self) -> int:
-        """Mean length of the first lines; the first must have the fields, since ids are not read until the end."""
+        """Mean length of the first lines; the first must have the fields, and ids of one type."""
         n_lines, n_bytes = 0, 0
         for line in self._rows():
             if not n_lines:
                 value = _parsed(line)
-                for name in (self.object_field, self.weight_column, *self.id_columns):
+                for name in (self.object_field, self.weight_column):
                     _field(line, value, name)
+            for name in set(self.id_columns) - set(self._id_types):
+                identity = _field(line, _parsed(line), name)
+                if identity is not None:
+                    self._id_types[name] = _id_type(line, name, identity)
             n_lines, n_bytes = n_lines + 1, n_bytes + len(line.text)
             if n_bytes >= SAMPLE_BYTES:
                 break
@@ -66,10 +73,16 @@ class JsonLinesSource(Source):
         """``Lines``, not yet parsed."""
         return in_pieces(self._rows(), n_rows)
 
+    def place(self, piece: Piece, row: int) -> str:
+        """The line."""
+        return str(piece.raw.where(row))
+
     def matrix(self, piece: Piece) -> tuple[list[Any], Array | None]:
         """Instances (None where missing) and weights (NaN where missing)."""
         values = [_parsed(line) for line in piece.raw]
         rows = _fields(piece.raw, values, self.object_field)
+        for name in self.id_columns:
+            self._check_ids(piece.raw, name, _fields(piece.raw, values, name))
         if self.weight_column is None:
             return rows, None
         weights = _fields(piece.raw, values, self.weight_column)
@@ -79,19 +92,41 @@ class JsonLinesSource(Source):
         """Instances that are there."""
         return present(self, piece)
 
+    def _check_ids(self, lines: Lines, name: str, values: list[Any]) -> None:
+        """All of one type, or null: they go to a column of a table, and long work would be lost on the way there."""
+        expected = self._id_types.get(name, str)
+        for line, value in zip(lines, values, strict=True):
+            if value is not None and _id_type(line, name, value) is not expected:
+                raise SourceError(
+                    f"{line.where}: the id {name!r} is {value!r}, {ID_TYPES[type(value)]}, but the first one is "
+                    f"{ID_TYPES[expected]}. Write all of them as text."
+                )
+
     def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
-        """Lists of the values of each id field."""
+        """Arrow arrays of the values of each id field."""
         if not self.id_columns:
             return super().ids(n_rows)
         return (self._ids(piece) for piece in self.pieces(n_rows))
 
     def _ids(self, piece: Piece) -> dict[str, Any]:
+        import pyarrow as pa
+
+        kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
         values = [_parsed(line) for line in piece.raw]
-        return {name: _fields(piece.raw, values, name) for name in self.id_columns}
+        return {
+            name: pa.array(_fields(piece.raw, values, name), kinds[self._id_types.get(name, str)])
+            for name in self.id_columns
+        }
 
     def column_names(self) -> Sequence[str]:
         """The one column that objects are."""
         return [self.object_field or "the objects"]
+
+
+def _id_type(line: Line, name: str, value: Any) -> type:
+    if type(value) not in ID_TYPES or (type(value) is int and not -(1 << 63) <= value < 1 << 63):
+        raise SourceError(f"{line.where}: the id {name!r} must be text or a number, found {value!r:.60}.")
+    return type(value)
 
 
 def _refuse_constant(name: str) -> None:

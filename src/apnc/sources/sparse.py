@@ -201,6 +201,10 @@ class SvmlightSource(Source):
         """``Lines`` with data, not yet parsed."""
         return in_pieces(self._data_lines(), n_rows)
 
+    def place(self, piece: Piece, row: int) -> str:
+        """The line."""
+        return str(piece.raw.where(row))
+
     def matrix(self, piece: Piece) -> tuple[Any, None]:
         """CSR array of shape (n, d)."""
         try:

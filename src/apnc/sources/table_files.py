@@ -15,6 +15,7 @@ from pyarrow import fs
 
 from apnc.sources import COMPRESSED, FORMATS
 from apnc.sources.family import SourceError
+from apnc.sources.open_files import OwnPosition
 
 
 @contextmanager
@@ -62,44 +63,13 @@ class DataFile:
         """The file, for reading anywhere in it."""
         if self.handle is None:
             return self.filesystem.open_input_file(self.path)
-        return pa.PythonFile(io.BufferedReader(_OwnPosition(self.handle, self.lock), 1 << 16), mode="r")
+        return pa.PythonFile(io.BufferedReader(OwnPosition(self.handle, self.lock), 1 << 16), mode="r")
 
     def stream(self) -> Any:
         """The file from its beginning, decompressed if its name says that it is compressed."""
         if self.handle is None:
             return self.filesystem.open_input_stream(self.path, compression="detect")
         return self.open()
-
-
-class _OwnPosition(io.RawIOBase):
-    """Reads a shared file object at a position of its own, and never closes it."""
-
-    def __init__(self, handle: Any, lock: Any) -> None:
-        self._handle, self._lock, self._position = handle, lock, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with self._lock:
-            end = self._handle.seek(0, io.SEEK_END) if whence == io.SEEK_END else 0
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: end}[whence]
-        self._position = base + offset
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        with self._lock:
-            self._handle.seek(self._position)
-            data = self._handle.read(len(buffer))
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
 
 
 def find_files(paths: Any, filesystem: Any) -> list[DataFile]:

@@ -1,27 +1,19 @@
-"""Parts of a table: Parquet, Arrow and text files and tables in memory, read in batches of some of their columns."""
+"""Parts of a table: Parquet and Arrow files and tables in memory, read in batches of some of their columns."""
 
-import codecs
-import csv as text
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import csv, ipc
+from pyarrow import ipc
 
 from apnc.sources.family import SourceError
-from apnc.sources.table_files import DataFile, located, one_line
+from apnc.sources.table_files import DataFile, located
 
 #: Bytes of a column of a Parquet file that are read at a time: on a disk 16 to 256 KB are equally fast, while each
 #: request over a network has to wait. And what most writers make of a page.
 BUFFER, REMOTE_BUFFER, PAGE = 1 << 17, 1 << 21, 1 << 20
-#: Bytes of text that are parsed at a time at least, and how many blocks pyarrow reads ahead (counted by its allocator).
-BLOCK, BLOCKS_AHEAD = 1 << 20, 36
-#: A first line that is longer is taken for no text.
-LONGEST_LINE = 1 << 26
 
 #: Columns to read and their types.
 Types = Mapping[str, Any]
@@ -29,14 +21,29 @@ Types = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a batch comes from: a file or object and a row group or batch; ``line`` of the first row of text."""
+    """Where a batch comes from.
+
+    Attributes
+    ----------
+    text : file or object, and row group or batch.
+    line : of the first row of text, counted without empty lines; None for other formats.
+    true_line : from such a number to that of the line as an editor counts.
+
+    """
 
     text: str
     line: int | None = None
+    true_line: Callable[[int], int] = int
 
     def of_row(self, offset: int) -> str:
-        """Where a row of the batch is."""
+        """Where a row of the batch is, about."""
         return self.text if self.line is None else f"{self.text}, line {self.line + offset}"
+
+    def exactly(self, offset: int, number: int) -> str:
+        """The line of a row of the batch, or its number in the source."""
+        if self.line is None:
+            return f"{self.text}, row {number}"
+        return f"{self.text}, line {self.true_line(self.line + offset)}"
 
 
 class Part(ABC):
@@ -165,76 +172,6 @@ class ArrowPart(Part):
         return 0 if first is None else 2 * int(first.nbytes)
 
 
-class TextPart(Part):
-    """A CSV or TSV file, read in blocks of lines; the first block tells the types.
-
-    Numbers are float64, since a whole number in the first block may be followed by others later. A first
-    line of numbers is data: columns are named column_0, column_1, ... Lines are counted without empty ones, and a
-    value with line breaks in it as one.
-    """
-
-    def __init__(self, file: DataFile, delimiter: str = ",") -> None:
-        self.name, self._file = file.path, file
-        self._parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        with located(self.name):
-            head = self._head()
-            fields = next(text.reader([_first_line(head)], delimiter=delimiter), [])
-            told = [field for field in fields if field.strip()]
-            self._has_header = not told or not all(map(_is_number, told))
-            names = None if self._has_header else [f"column_{j}" for j in range(len(fields))]
-            block = max(BLOCK, 4 * max(map(len, head.split(b"\n"))))
-            self._read = csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
-            self.empty = not fields
-            self.schema = pa.schema([]) if self.empty else self._guess()
-
-    def _head(self) -> bytes:
-        """The first block, or the first line if that is longer."""
-        with self._file.stream() as stream:
-            head = stream.read(BLOCK)
-            while len(head) < LONGEST_LINE and b"\n" not in head and (more := stream.read(len(head))):
-                head += more
-        return head
-
-    def _guess(self) -> Any:
-        with self._file.stream() as stream:
-            found = self._explained(lambda: csv.open_csv(stream, self._read, self._parse)).schema
-        return pa.schema([(field.name, _widest(field)) for field in found])
-
-    def types(self, names: Iterable[str], verbatim: bool = False) -> dict[str, Any]:
-        """Types as which columns are read: text if ``verbatim``, so that 007 stays 007."""
-        return dict.fromkeys(names, pa.string()) if verbatim else super().types(names)
-
-    def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
-        convert = csv.ConvertOptions(column_types=dict(types), include_columns=list(types))
-        line = 1 + self._has_header
-        with located(self.name), self._file.stream() as stream:
-            reader = self._explained(lambda: csv.open_csv(stream, self._read, self._parse, convert))
-            while (batch := self._explained(lambda: next(reader, None))) is not None:
-                yield batch, Place(self.name, line)
-                line += batch.num_rows
-
-    def _explained(self, read: Callable[[], Any]) -> Any:
-        """What ``read`` gives; an error about a line names it."""
-        try:
-            return read()
-        except pa.ArrowInvalid as error:
-            if "straddling" in str(error):
-                size = f"{self._read.block_size:,} bytes"
-                raise SourceError(
-                    f"{self.name}: a line is longer than {size}, or a quote is not closed."
-                ) from error
-            told = re.search(r"(?:In CSV column #(\d+): )?Row #(\d+): (.*)", one_line(error))
-            if told is None:
-                raise
-            column, line, reason = told.groups()
-            where = "" if column is None else f" column {self.schema.names[int(column)]!r}:"
-            raise SourceError(f"{self.name}, line {line}:{where} {reason}") from error
-
-    def buffers(self, names: Iterable[str]) -> int:
-        """Blocks of text."""
-        return BLOCKS_AHEAD * int(self._read.block_size)
-
-
 class TablePart(Part):
     """A table in memory."""
 
@@ -248,30 +185,6 @@ class TablePart(Part):
 
     def buffers(self, names: Iterable[str]) -> int:
         return 0
-
-
-def _first_line(head: bytes) -> str:
-    return (
-        head.removeprefix(codecs.BOM_UTF8)
-        .lstrip(b"\r\n")
-        .split(b"\n", 1)[0]
-        .decode(errors="replace")
-        .rstrip("\r")
-    )
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _widest(field: Any) -> Any:
-    """float64 for every type of number, and for a column without values unless it only ends the lines."""
-    number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-    return pa.float64() if number or (pa.types.is_null(field.type) and field.name) else field.type
 
 
 def _index_of(schema: Any) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from apnc.sources.delimited import TextPart
 from apnc.sources.family import Array, Piece, Source, SourceError
 from apnc.sources.table_columns import Request, as_matrix, check_part, layout_of, lists_as_matrix, numbers
 from apnc.sources.table_files import DataFile, find_files, one_format
-from apnc.sources.table_readers import ArrowPart, ParquetPart, Part, Place, TablePart, TextPart
+from apnc.sources.table_readers import ArrowPart, ParquetPart, Part, Place, TablePart
 
 Parts = list[Callable[[], Part]]
-READERS: dict[str, Callable[[DataFile], Part]] = {
+Reader = Callable[[DataFile], Part]
+READERS: dict[str, Reader] = {
     "parquet": ParquetPart,
     "arrow": ArrowPart,
     "csv": TextPart,
@@ -36,6 +38,7 @@ def open_table(
     weight_column: str | None = None,
     drop_null: bool = False,
     filesystem: Any = None,
+    separator: str | None = None,
 ) -> "TableSource":
     """Rows of a table as a source.
 
@@ -49,10 +52,11 @@ def open_table(
     exclude, id_columns, weight_column : columns that are not features.
     drop_null : skip rows with missing values.
     filesystem : a pyarrow file system for the paths.
+    separator : between the values of CSV; None: a comma.
 
     """
     request = request_of(columns, exclude, id_columns, weight_column)
-    return TableSource(*_parts(data, format, filesystem), request, drop_null)
+    return TableSource(*_parts(data, format, reader_of(format, separator), filesystem), request, drop_null)
 
 
 def request_of(
@@ -69,11 +73,20 @@ def request_of(
     return Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
 
 
+def reader_of(format: str, separator: str | None = None) -> Reader:
+    """What reads files of a format; a separator goes with CSV."""
+    if separator is None:
+        return READERS[format]
+    if len(separator) != 1 or separator in '"\r\n':
+        raise SourceError(f"separator={separator!r} must be a single character, such as ';'.")
+    return partial(TextPart, delimiter=separator)
+
+
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
     return (given,) if isinstance(given, str) else None if given is None else tuple(given)
 
 
-def _parts(data: Any, format: str, filesystem: Any) -> tuple[str, Parts]:
+def _parts(data: Any, format: str, reader: Reader, filesystem: Any) -> tuple[str, Parts]:
     """Name of a table and what opens its parts."""
     if isinstance(data, pa.RecordBatchReader):
         raise SourceError(
@@ -90,7 +103,7 @@ def _parts(data: Any, format: str, filesystem: Any) -> tuple[str, Parts]:
     if hasattr(data, "read") and hasattr(data, "seek"):
         named = getattr(data, "name", None)
         name = named if named and isinstance(named, str) else type(data).__name__
-        return name, [partial(READERS[format], DataFile(name, handle=data))]
+        return name, [partial(reader, DataFile(name, handle=data))]
     if not isinstance(data, str | os.PathLike | list | tuple):
         raise SourceError(
             f"A {type(data).__name__} is no table. Pass a path, a pyarrow Table, or a binary file."
@@ -98,7 +111,7 @@ def _parts(data: Any, format: str, filesystem: Any) -> tuple[str, Parts]:
     files = find_files(data, filesystem)
     one_format(files, format)
     name = f"{len(data)} files" if isinstance(data, list | tuple) else os.fspath(data)
-    return name, [partial(READERS[format], file) for file in files]
+    return name, [partial(reader, file) for file in files]
 
 
 def _of_dataset(data: Any) -> tuple[str, Parts]:
@@ -117,12 +130,26 @@ def _of_dataset(data: Any) -> tuple[str, Parts]:
     return "pyarrow.Dataset", [partial(reader, DataFile(path, data.filesystem)) for path in data.files]
 
 
-def _reader_of(format: Any) -> Callable[[DataFile], Part] | None:
+def _reader_of(format: Any) -> Reader | None:
     """What reads files of a format of pyarrow's datasets."""
     if isinstance(format, ds.CsvFileFormat):
         return partial(TextPart, delimiter=format.parse_options.delimiter)
     known = {ds.ParquetFileFormat: READERS["parquet"], ds.IpcFileFormat: READERS["arrow"]}
     return next((reader for kind, reader in known.items() if isinstance(format, kind)), None)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Batches of consecutive rows; of each, where it comes from and its first row there."""
+
+    batches: list[Any] = field(default_factory=list)
+    places: list[tuple[Place, int]] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """Of the first row, about."""
+        place, offset = self.places[0]
+        return place.of_row(offset)
 
 
 class TableSource(Source):
@@ -166,10 +193,20 @@ class TableSource(Source):
         if self._layout.problem:
             raise SourceError(self._layout.problem)
         start = 0
-        for batches, where in self._packed(n_rows, verbatim=False):
-            size = sum(batch.num_rows for batch in batches)
-            yield Piece(batches, start, size, where)
+        for packed in self._packed(n_rows, verbatim=False):
+            size = sum(batch.num_rows for batch in packed.batches)
+            yield Piece(packed, start, size, packed.where)
             start += size
+
+    def place(self, piece: Piece, row: int) -> str:
+        """File and line, or file, row group or batch, and row."""
+        packed: Packed = piece.raw
+        left = row
+        for batch, (place, offset) in zip(packed.batches, packed.places, strict=True):
+            if left < batch.num_rows:
+                return place.exactly(offset + left, piece.start + row)
+            left -= batch.num_rows
+        return super().place(piece, row)
 
     def n_rows_known(self) -> int | None:
         """Of Parquet files and objects in memory."""
@@ -185,25 +222,25 @@ class TableSource(Source):
         """Values of the id columns by name, as chunked arrays; of text files as they are written."""
         if not self.id_columns:
             raise SourceError(f"{self.name} has no id columns.")
-        for batches, _ in self._packed(n_rows, verbatim=True):
-            table = pa.Table.from_batches(batches)
+        for packed in self._packed(n_rows, verbatim=True):
+            table = pa.Table.from_batches(packed.batches)
             yield {name: table.column(name) for name in self.id_columns}
 
-    def _packed(self, n_rows: int, verbatim: bool) -> Iterator[tuple[list[Any], str]]:
-        """Batches, cut and put together to ``n_rows`` rows, and where the first row is."""
-        held: list[Any] = []
-        missing, where = n_rows, ""
+    def _packed(self, n_rows: int, verbatim: bool) -> Iterator["Packed"]:
+        """Batches, cut and put together to ``n_rows`` rows."""
+        packed, missing = Packed(), n_rows
         for batch, place in self._batches(n_rows, verbatim):
             taken = 0
             while taken < batch.num_rows:
-                where = where if held else place.of_row(taken)
-                held.append(batch.slice(taken, missing))
-                taken, missing = taken + held[-1].num_rows, missing - held[-1].num_rows
+                part = batch.slice(taken, missing)
+                packed.batches.append(part)
+                packed.places.append((place, taken))
+                taken, missing = taken + part.num_rows, missing - part.num_rows
                 if not missing:
-                    yield held, where
-                    held, missing = [], n_rows
-        if held:
-            yield held, where
+                    yield packed
+                    packed, missing = Packed(), n_rows
+        if packed.batches:
+            yield packed
 
     def _batches(self, n_rows: int, verbatim: bool) -> Iterator[tuple[Any, Place]]:
         """Columns of all parts as they are stored: those of the ids (``verbatim``), or features and weights."""
@@ -218,7 +255,7 @@ class TableSource(Source):
 
     def matrix(self, piece: Piece) -> tuple[Array, Array | None]:
         """Array of shape (n, d), NaN where a value is null, and weights."""
-        batches = piece.raw
+        batches = piece.raw.batches
         if len(batches) > 1:
             batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
         batch = batches[0]
@@ -235,8 +272,8 @@ class TableSource(Source):
         rows = lists_as_matrix(lists, self._layout.width, self.dtype)
         if isinstance(rows, int):
             raise SourceError(
-                f"{piece.where}: the list of {self._layout.features[0]} in row {piece.start + rows} has "
-                f"{len(lists[rows])} values, but the first has {self._layout.width}."
+                f"{self.place(piece, rows)}: the list of {self._layout.features[0]} has {len(lists[rows])} values, but "
+                f"the first has {self._layout.width}."
             )
         return rows
 

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -7,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 Target = str | os.PathLike[str]
+#: Nothing more can be written: the disk is full, the quota used up, the file too large.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -22,8 +25,10 @@ def atomic(path: Target) -> Iterator[Path]:
         with open(temporary, "r+b") as written:
             os.fsync(written.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
         raise
     _flush_folder(target.parent)
 

@@ -1,0 +1,158 @@
+"""CSV, TSV and other delimited text as parts of a table."""
+
+import codecs
+import csv as text
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv
+
+from apnc.sources.family import SourceError
+from apnc.sources.table_files import DataFile, located, one_line
+from apnc.sources.table_readers import Part, Place, Types
+
+#: Bytes of text that are parsed at a time at least, and how many blocks pyarrow reads ahead (counted by its allocator).
+BLOCK, BLOCKS_AHEAD = 1 << 20, 36
+#: A first line that is longer is taken for no text.
+LONGEST_LINE = 1 << 26
+#: What may stand between values where commas do not.
+OTHER_SEPARATORS = (";", "\t", "|")
+
+
+class TextPart(Part):
+    """A CSV or TSV file, read in blocks of lines; the first block tells the types.
+
+    Numbers are float64, since a whole number in the first block may be followed by others later. A first
+    line of numbers is data: columns are named column_0, column_1, ...
+
+    Parameters
+    ----------
+    file : to read.
+    delimiter : between values; None: a comma, unless the first line looks as if it were another, which is refused.
+
+    """
+
+    def __init__(self, file: DataFile, delimiter: str | None = None) -> None:
+        self.name, self._file = file.path, file
+        self._parse = csv.ParseOptions(delimiter=delimiter or ",", newlines_in_values=True)
+        with located(self.name):
+            head = _head(file)
+            fields = next(text.reader([_first_line(head)], delimiter=delimiter or ","), [])
+            if delimiter is None:
+                self._refuse_other(fields)
+            told = [field for field in fields if field.strip()]
+            self._has_header = not told or not all(map(_is_number, told))
+            names = None if self._has_header else [f"column_{j}" for j in range(len(fields))]
+            block = max(BLOCK, 4 * max(map(len, head.split(b"\n"))))
+            self._read = csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
+            self.empty = not fields
+            self.schema = pa.schema([]) if self.empty else self._guess()
+
+    def _refuse_other(self, fields: list[str]) -> None:
+        """A first line without a comma must not have anything else that separates values."""
+        other = _separator(fields)
+        if other != ",":
+            raise SourceError(
+                f"{self.name}: values seem to be separated by {other!r}, not by commas. Say so with "
+                f"apnc.sources.open(..., separator={other!r})."
+            )
+
+    def _guess(self) -> Any:
+        with self._file.stream() as stream:
+            found = self._explained(lambda: csv.open_csv(stream, self._read, self._parse)).schema
+        return pa.schema([(field.name, _widest(field)) for field in found])
+
+    def types(self, names: Iterable[str], verbatim: bool = False) -> dict[str, Any]:
+        """Types as which columns are read: text if ``verbatim``, so that 007 stays 007."""
+        return dict.fromkeys(names, pa.string()) if verbatim else super().types(names)
+
+    def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
+        convert = csv.ConvertOptions(column_types=dict(types), include_columns=list(types))
+        line = 1 + self._has_header
+        with located(self.name), self._file.stream() as stream:
+            reader = self._explained(lambda: csv.open_csv(stream, self._read, self._parse, convert))
+            while (batch := self._explained(lambda: next(reader, None))) is not None:
+                yield batch, Place(self.name, line, self._true_line)
+                line += batch.num_rows
+
+    def _explained(self, read: Callable[[], Any]) -> Any:
+        """What ``read`` gives; an error about a line names it."""
+        try:
+            return read()
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error):
+                size = f"{self._read.block_size:,} bytes"
+                raise SourceError(
+                    f"{self.name}: a line is longer than {size}, or a quote is not closed."
+                ) from error
+            told = re.search(r"(?:In CSV column #(\d+): )?Row #(\d+): (.*)", one_line(error))
+            if told is None:
+                raise
+            column, line, reason = told.groups()
+            where = "" if column is None else f" column {self.schema.names[int(column)]!r}:"
+            line = self._true_line(int(line))
+            raise SourceError(f"{self.name}, line {line}:{where} {reason}") from error
+
+    def _true_line(self, number: int) -> int:
+        """The line, as an editor counts, where the row of this number begins; those numbers leave out empty lines."""
+        found, inside = 0, False
+        with self._file.stream() as stream:
+            for line, content in enumerate(io.BufferedReader(stream, BLOCK), start=1):
+                found += not inside and bool(content.strip(b"\r\n"))
+                if found == number:
+                    return line
+                inside ^= content.count(b'"') % 2 == 1
+        return number
+
+    def buffers(self, names: Iterable[str]) -> int:
+        """Blocks of text."""
+        return BLOCKS_AHEAD * int(self._read.block_size)
+
+
+def separator_of(file: DataFile) -> str:
+    """What separates the values of a file: a comma, unless its first line has none but something else of the kind."""
+    with located(file.path):
+        return _separator(next(text.reader([_first_line(_head(file))]), []))
+
+
+def _separator(fields: list[str]) -> str:
+    """The same of a first line that was split at commas."""
+    if len(fields) != 1:
+        return ","
+    return next((separator for separator in OTHER_SEPARATORS if separator in fields[0]), ",")
+
+
+def _head(file: DataFile) -> bytes:
+    """The first block, or the first line if that is longer."""
+    with file.stream() as stream:
+        head = stream.read(BLOCK)
+        while len(head) < LONGEST_LINE and b"\n" not in head and (more := stream.read(len(head))):
+            head += more
+    return head
+
+
+def _first_line(head: bytes) -> str:
+    return (
+        head.removeprefix(codecs.BOM_UTF8)
+        .lstrip(b"\r\n")
+        .split(b"\n", 1)[0]
+        .decode(errors="replace")
+        .rstrip("\r")
+    )
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _widest(field: Any) -> Any:
+    """float64 for every type of number, and for a column without values unless it only ends the lines."""
+    number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    return pa.float64() if number or (pa.types.is_null(field.type) and field.name) else field.type
