@@ -85,7 +85,7 @@ class SparkChunks:
             for _ in range(self.rows.levels):
                 together = outcomes.repartition((outcomes["position"] / FAN).cast("long"))
                 outcomes = together.mapInArrow(JoinNeighbours(fold.combine, FAN).run, outcomes.schema)
-            return join(unpacked(collected(outcomes).sort_by("position")), fold.combine)
+        return join(unpacked(collected(outcomes).sort_by("position")), fold.combine)
 
 
 def _value(found: Outcome) -> Any:
@@ -132,8 +132,10 @@ class Index(Rows):
         """Remove the files and the index; a session that is over has removed them already."""
         if self.frame is None:
             return
-        with suppress(Exception), on_drivers_python(self.frame):
-            collected(self.frame.mapInArrow(Forget(self._run_id).run, "position long"))
+        with suppress(Exception):
+            with on_drivers_python(self.frame):
+                forgotten = self.frame.mapInArrow(Forget(self._run_id).run, "position long")
+            collected(forgotten)
         with suppress(Exception):
             self.frame.unpersist(blocking=True)
 

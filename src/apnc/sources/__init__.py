@@ -129,7 +129,9 @@ def _ending(name: str) -> str:
 
 
 def is_spark(data: Any) -> bool:
-    """Whether ``data`` is a DataFrame of Spark, classic or Connect."""
+    """Whether ``data`` is a DataFrame of Spark, classic or Connect, or a source of one."""
+    if isinstance(data, Source):
+        return data.remote
     return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "mapInArrow")
 
 
