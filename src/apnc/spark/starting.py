@@ -19,7 +19,7 @@ class JavaMissingError(RuntimeError):
 
 
 def session(master: str | None = None, **conf: Any) -> Any:
-    """A SparkSession, the running one if there is one.
+    """A SparkSession; if one runs already, that one.
 
     Python workers run the interpreter of this process, unless the environment variable PYSPARK_PYTHON names another.
 
@@ -35,6 +35,8 @@ def session(master: str | None = None, **conf: Any) -> Any:
     builder = SparkSession.builder
     for name, value in conf.items():
         builder = builder.config(name, value)
+    if SparkSession.getActiveSession() is not None:
+        return builder.getOrCreate()
     if master is not None and master.startswith("sc://"):
         return builder.remote(master).getOrCreate()
     if needs_java():
