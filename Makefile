@@ -31,7 +31,8 @@ demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, 
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
 	$(BIN)/python examples/rings.py draw
 
-test: $(VENV)/.all ## Run all tests
+test: $(VENV)/.all ## Run all tests; those of Spark need Java, which root gets from Debian's packages
+	@.ci/java
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.all ## Check format, style and types

@@ -1,7 +1,6 @@
 """A Spark session as APNC_SPARK says: local (two threads, default), cluster (standalone, two workers) or connect."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -41,34 +40,34 @@ def pytest_collection_modifyitems(items):
 def missing():
     """What Spark would need, if anything."""
     try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        return "pyspark is not installed"
-    java = shutil.which("java") or os.environ.get("JAVA_HOME")
-    return None if java else "Spark needs Java 17 or later"
+        from apnc.spark import JavaMissingError
+        from apnc.spark.starting import check_java
+
+        check_java()
+    except (ImportError, JavaMissingError) as error:
+        return str(error)
+    return None
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     from pyspark import cloudpickle
-    from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    import apnc.spark
+
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     for module in (suite, *(sys.modules[name] for name in sys.modules if name.startswith("tests.spark."))):
         cloudpickle.register_pickle_by_value(module)
-    builder = SparkSession.builder
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
     if MODE == "cluster":
         with standalone(tmp_path_factory.mktemp("cluster")) as url:
-            yield from started(builder.master(url))
+            yield from quiet(apnc.spark.session(url, **SETTINGS))
+    elif MODE == "connect":
+        yield from quiet(apnc.spark.session(**SETTINGS, **{"spark.remote": "local[2]"}))
     else:
-        yield from started(builder.remote("local[2]") if MODE == "connect" else builder.master("local[2]"))
+        yield from quiet(apnc.spark.session("local[2]", **SETTINGS))
 
 
-def started(builder):
-    session = builder.getOrCreate()
+def quiet(session):
     if MODE != "connect":
         session.sparkContext.setLogLevel("OFF")
     yield session

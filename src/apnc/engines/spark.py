@@ -85,7 +85,7 @@ class SparkChunks:
             for _ in range(self.rows.levels):
                 together = outcomes.repartition((outcomes["position"] / FAN).cast("long"))
                 outcomes = together.mapInArrow(JoinNeighbours(fold.combine, FAN).run, outcomes.schema)
-            return join(unpacked(collected(outcomes).sort_by("position")), fold.combine)
+        return join(unpacked(collected(outcomes).sort_by("position")), fold.combine)
 
 
 def _value(found: Outcome) -> Any:
@@ -139,8 +139,10 @@ class Index(Rows):
     def release(self) -> None:
         """Remove the files and the index, as far as the session still lives; else they went with it."""
         if self._cached is not None:
-            with suppress(Exception), on_drivers_python(self._cached):
-                collected(self._cached.mapInArrow(Forget(self._run_id).run, "position long"))
+            with suppress(Exception):
+                with on_drivers_python(self._cached):
+                    forgotten = self._cached.mapInArrow(Forget(self._run_id).run, "position long")
+                collected(forgotten)
         with suppress(Exception):
             self._forget()
 

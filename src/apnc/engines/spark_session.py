@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 #: Functions of more bytes are sent to a Connect server once, as a file, instead of within every plan.
 LARGE = 1 << 20
+#: Held while the interpreter of a session's functions is another one.
+CHOOSING = Lock()
 
 
 class SparkError(RuntimeError):
@@ -28,18 +31,22 @@ def is_connect(frame: Any) -> bool:
 
 @contextmanager
 def on_drivers_python(frame: Any) -> Iterator[None]:
-    """Functions made here run on the interpreter of the driver, unless PYSPARK_PYTHON or the session names one."""
+    """Functions made here run on the interpreter of the driver, unless PYSPARK_PYTHON or the session names one.
+
+    One thread at a time, so that fits side by side do not undo each other's choice.
+    """
     if is_connect(frame):
         yield
         return
     context = frame.sparkSession.sparkContext
     chosen = "PYSPARK_PYTHON" in os.environ or context.getConf().get("spark.pyspark.python")
-    before = context.pythonExec
-    context.pythonExec = before if chosen else sys.executable
-    try:
-        yield
-    finally:
-        context.pythonExec = before
+    with CHOOSING:
+        before = context.pythonExec
+        context.pythonExec = before if chosen else sys.executable
+        try:
+            yield
+        finally:
+            context.pythonExec = before
 
 
 def shipped(frame: Any, task: Any) -> Any:

@@ -97,7 +97,7 @@ class Remote(Source):
         with on_drivers_python(self.frame):
             task = shipped(self.frame, Append(self.used, (Decode(self), *steps), n_rows, type_))
             function = arrow_udf(task.run, type_, ArrowUDFType.SCALAR_ITER)
-            return self.frame.withColumn(name, function(*map(_quoted, self.used)))
+            return _in_rows(self.frame).withColumn(name, function(*map(_quoted, self.used)))
 
     def __getstate__(self) -> dict[str, Any]:
         """What tasks need; the DataFrame and what opens it stay with the driver."""
@@ -178,6 +178,17 @@ class FramePart(Part):
 def _first_values(frame: Any, name: str, n: int) -> list[Any]:
     column = frame[_quoted(name)]
     return [row[0] for row in frame.where(column.isNotNull()).select(column).take(n)]
+
+
+def _in_rows(frame: Any) -> Any:
+    """The same rows, for a function to be applied to.
+
+    Spark 4.3 cannot apply one to what it reads from Parquet, column by column, where there are vectors among the
+    columns. A filter works row by row; this one keeps all, which Spark does not know.
+    """
+    from pyspark.sql.functions import spark_partition_id
+
+    return frame.where(spark_partition_id() >= 0) if '"type":"udt"' in frame.schema.json() else frame
 
 
 def _quoted(name: str) -> str:

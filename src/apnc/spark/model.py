@@ -1,0 +1,148 @@
+"""The model that ``apnc.spark.KernelKMeans`` fits."""
+
+import copy
+from contextlib import suppress
+from typing import Any, Self
+
+from pyspark.ml.base import Model
+from pyspark.ml.linalg import Vector
+from pyspark.ml.util import MLReadable, MLWritable
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from apnc import KernelKMeans
+from apnc.spark.parameters import LOCAL_NAMES, KernelKMeansParams
+from apnc.spark.schema import open_features
+from apnc.spark.storage import ModelReader, ModelWriter
+
+
+class KernelKMeansModel(KernelKMeansParams, Model, MLReadable, MLWritable):
+    """A fitted ``apnc.KernelKMeans`` as a transformer: appends ``predictionCol``, the number of the cluster.
+
+    The centroids are in the space of the embedding, which has no columns of the data in it, so there is no
+    ``clusterCenters()``; ``toLocal().cluster_centers_`` has them.
+    """
+
+    def __init__(self, local: KernelKMeans):
+        super().__init__()
+        self._fitted = local
+        self._summary: KernelKMeansSummary | None = None
+
+    @classmethod
+    def fromLocal(cls, local: KernelKMeans) -> Self:
+        """A model of a fitted ``apnc.KernelKMeans``; set its columns by ``setFeaturesCol`` and ``setPredictionCol``.
+
+        Parameters that have no form here (start labels, a ``RandomState``) are left at their defaults.
+        """
+        if type(local) is not KernelKMeans:
+            raise TypeError(f"fromLocal takes an apnc.KernelKMeans, got {type(local).__name__}.")
+        check_is_fitted(local)
+        model = cls(copy.copy(local))
+        if local.kernel == "precomputed":
+            raise ValueError("A model of a given kernel matrix cannot label rows of a DataFrame.")
+        for name, own in LOCAL_NAMES.items():
+            with suppress(TypeError, ValueError):
+                model._given(**{name: getattr(local, own)})
+        return model
+
+    def toLocal(self) -> KernelKMeans:
+        """The fitted ``apnc.KernelKMeans``: predicts without Spark, and ``save`` writes it to an ``.apnc`` file."""
+        return copy.copy(self._fitted)
+
+    @property
+    def numFeatures(self) -> int:
+        """Length of the vectors; 0 for objects."""
+        return self._fitted.n_features_in_
+
+    def _transform(self, dataset: Any) -> Any:
+        fitted, column = self._fitted, self.getPredictionCol()
+        source = open_features(dataset, self.getFeaturesCol(), column, fitted.kernel)
+        return fitted._appended(source, column, "int", fitted._fitted().label_steps)
+
+    def predict(self, value: Any) -> int:
+        """The cluster of one vector (or one object, for a kernel function), without a Spark job."""
+        if isinstance(value, Vector):
+            value = value.toArray()
+        rows: Any = [value]
+        if sparse.issparse(getattr(self._fitted, "landmarks_", None)):
+            rows = sparse.csr_matrix(value)
+        return int(self._fitted.predict(rows)[0])
+
+    @property
+    def hasSummary(self) -> bool:
+        """Whether this model was fitted here, rather than loaded."""
+        return self._summary is not None
+
+    @property
+    def summary(self) -> "KernelKMeansSummary":
+        """What the fit found."""
+        if self._summary is None:
+            raise RuntimeError(
+                f"No training summary available for this {type(self).__name__}: it was not fitted here."
+            )
+        return self._summary
+
+    def write(self) -> ModelWriter:
+        """What saves the params and the model; a kernel function is not saved, only its name."""
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        """What loads them; ``read().kernel(function)`` for a model with a kernel function."""
+        return ModelReader(cls)
+
+    def setFeaturesCol(self, value: str) -> Self:
+        """Set the column of features."""
+        return self._given(featuresCol=value)
+
+    def setPredictionCol(self, value: str) -> Self:
+        """Set the column that is appended."""
+        return self._given(predictionCol=value)
+
+
+class KernelKMeansSummary:
+    """What a fit found, as MLlib's summaries tell it."""
+
+    def __init__(self, model: KernelKMeansModel, dataset: Any):
+        self._model, self._dataset = model, dataset
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return self._model.getK()
+
+    @property
+    def featuresCol(self) -> str:
+        """The column of features."""
+        return self._model.getFeaturesCol()
+
+    @property
+    def predictionCol(self) -> str:
+        """The column of cluster numbers in ``predictions``."""
+        return self._model.getPredictionCol()
+
+    @property
+    def numIter(self) -> int:
+        """Iterations of the run on all rows."""
+        return self._model.toLocal().n_iter_
+
+    @property
+    def trainingCost(self) -> float:
+        """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""
+        return float(self._model.toLocal().inertia_)
+
+    @property
+    def clusterSizes(self) -> list[Any]:
+        """Rows of each cluster; their total weight where there is a ``weightCol``."""
+        whole = self._model._weight_column() is None
+        return [int(size) if whole else float(size) for size in self._model.toLocal().cluster_sizes_]
+
+    @property
+    def predictions(self) -> Any:
+        """The training data with its clusters; computed when it is asked for."""
+        return self._model.transform(self._dataset)
+
+    @property
+    def cluster(self) -> Any:
+        """The column of clusters alone."""
+        return self.predictions.select(self.predictionCol)

@@ -1,0 +1,206 @@
+"""Estimators and models in folders of any file system that Spark knows: metadata as ``pyspark.ml`` writes it, and for a
+model the bytes of its ``.apnc`` file as rows of Parquet. Nothing in them is run when they are loaded.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO, Any, Self
+
+import pyarrow as pa
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+
+from apnc.engines.spark_session import is_connect
+from apnc.persistence import ModelFileError
+from apnc.persistence.container import Container
+from apnc.persistence.functions import find_function, import_name, refuse_function
+from apnc.persistence.loading import read_estimator
+from apnc.spark.parameters import LOCAL_NAMES
+
+#: Bytes of a model in a row: below the largest message of Spark Connect.
+PART_BYTES = 1 << 26
+#: The kernel function, or its trusted name, for what is loaded within ``given_kernel``.
+GIVEN: ContextVar[tuple[Any, str | None]] = ContextVar("apnc_given_kernel", default=(None, None))
+
+
+@contextmanager
+def given_kernel(kernel: Any = None, trust: str | None = None) -> Iterator[None]:
+    """The kernel function, or its import name, for models that are loaded within, such as by ``PipelineModel.load``."""
+    token = GIVEN.set((kernel, trust))
+    try:
+        yield
+    finally:
+        GIVEN.reset(token)
+
+
+class Writer(MLWriter):
+    """Saves params; overwriting works on Connect too."""
+
+    def __init__(self, instance: Any):
+        super().__init__()
+        self.instance = instance
+
+    def _handleOverwrite(self, path: str) -> None:
+        if not is_connect(self.sparkSession):
+            super()._handleOverwrite(path)
+            return
+        from pyspark.ml.connect.readwrite import RemoteMLWriter
+
+        RemoteMLWriter.handleOverwrite(path, True)
+
+    def _save_metadata(self, path: str, stored: dict[str, Any], **extra: Any) -> None:
+        kernel, name = self.instance.getKernel(), f"apnc.spark.{type(self.instance).__name__}"
+        if callable(kernel):
+            extra["kernelFunction"] = import_name(kernel)
+        extra["class"] = name
+        DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession, extra, stored)
+
+    def _plain(self) -> dict[str, Any]:
+        """Params that JSON can hold."""
+        given = {param.name: value for param, value in self.instance._paramMap.items()}
+        return {name: value for name, value in given.items() if is_plain(value)}
+
+
+class EstimatorWriter(Writer):
+    """Saves the params of an estimator."""
+
+    def saveImpl(self, path: str) -> None:
+        """Metadata is all there is."""
+        if not is_plain(embedding := self.instance.getEmbedding()):
+            raise ModelFileError(
+                f"embedding={embedding!r} is an object, which cannot be saved with an estimator; set it after loading."
+            )
+        self._save_metadata(path, self._plain())
+
+
+class ModelWriter(Writer):
+    """Saves a model."""
+
+    def saveImpl(self, path: str) -> None:
+        """Metadata, then the model in parts."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = self.instance.toLocal().save(Path(folder, "model.apnc"))
+            size = file.stat().st_size
+            self._save_metadata(path, self._plain(), model={"bytes": size, "parts": -(-size // PART_BYTES)})
+            with open(file, "rb") as opened:
+                for number, part in enumerate(iter(lambda: opened.read(PART_BYTES), b"")):
+                    self._write_part(path, number, part)
+
+    def _write_part(self, path: str, number: int, part: bytes) -> None:
+        table = pa.table({"part": pa.array([number], pa.int32()), "bytes": pa.array([part], pa.binary())})
+        frame = self.sparkSession.createDataFrame(table).coalesce(1)
+        frame.write.mode("append" if number else "errorifexists").parquet(f"{path}/model")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON can hold a value."""
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
+class Reader(MLReader):
+    """Loads what a ``Writer`` saved."""
+
+    def __init__(self, kind: Any):
+        super().__init__()
+        self.kind = kind
+        self._kernel: Any = None
+        self._trust: str | None = None
+
+    def kernel(self, function: Any) -> Self:
+        """Pass the kernel function; its import name must be the stored one."""
+        self._kernel = function
+        return self
+
+    def trust(self, name: str) -> Self:
+        """Have the kernel function imported if the stored name is this one, "package.module:function"."""
+        self._trust = name
+        return self
+
+    def _metadata(self, path: str) -> dict[str, Any]:
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        expected = f"apnc.spark.{self.kind.__name__}"
+        if metadata["class"] != expected:
+            raise ModelFileError(f"{path} holds a {metadata['class']}, expected {expected}.")
+        return metadata
+
+    def _function(self, path: str, metadata: dict[str, Any]) -> tuple[Any, str | None]:
+        """What was given as ``kernel`` and as ``trust``; what has a kernel function needs one of them."""
+        given = self._kernel, self._trust
+        if "kernelFunction" not in metadata:
+            return given
+        given = GIVEN.get() if given == (None, None) else given
+        if given == (None, None):
+            stored = metadata["kernelFunction"]
+            raise ModelFileError(
+                f"{path} needs its kernel function{f' {stored}' if stored else ''}, which is not stored. Pass it: "
+                f"{self.kind.__name__}.read().kernel(function).load(path); for a whole pipeline: "
+                "with apnc.spark.given_kernel(function): PipelineModel.load(path)."
+            )
+        return given
+
+    def _restored(self, instance: Any, metadata: dict[str, Any], path: str) -> Any:
+        unknown = [name for name in metadata["paramMap"] if not instance.hasParam(name)]
+        if unknown:
+            raise ModelFileError(
+                f"{path} has a parameter {unknown[0]!r}, which this apnc does not know: pip install -U apnc"
+            )
+        DefaultParamsReader.getAndSetParams(instance, metadata)
+        return instance._resetUid(metadata["uid"])
+
+
+class EstimatorReader(Reader):
+    """Loads an estimator."""
+
+    def load(self, path: str) -> Any:
+        """The estimator of a folder."""
+        metadata = self._metadata(path)
+        function = self._function(path, metadata)
+        estimator = self._restored(self.kind(), metadata, path)
+        if "kernelFunction" in metadata:
+            return estimator.setKernel(find_function(metadata["kernelFunction"], *function, _failing(path)))
+        refuse_function(estimator.getKernel(), *function, _failing(path))
+        return estimator
+
+
+class ModelReader(Reader):
+    """Loads a model."""
+
+    def load(self, path: str) -> Any:
+        """The model of a folder; checked as an ``.apnc`` file is."""
+        metadata = self._metadata(path)
+        function = self._function(path, metadata)
+        with tempfile.TemporaryFile() as file:
+            self._fetch(path, metadata["model"], file)
+            local = read_estimator(Container(file, path), *function)
+        model = self._restored(self.kind(local), metadata, path)
+        return model._given(
+            **{name: value for name, value in own(local) if value != model.getOrDefault(name)}
+        )
+
+    def _fetch(self, path: str, expected: dict[str, int], file: IO[bytes]) -> None:
+        rows = self.sparkSession.read.parquet(f"{path}/model")
+        for number in range(expected["parts"]):
+            part = rows.where(rows["part"] == number).select("bytes").toArrow()["bytes"]
+            for piece in part:
+                file.write(piece.as_buffer())
+        if file.tell() != expected["bytes"]:
+            raise ModelFileError(
+                f"{path} is not complete: {file.tell()} of {expected['bytes']} bytes are there. Save the model again."
+            )
+        file.seek(0)
+
+
+def own(local: Any) -> Iterator[tuple[str, Any]]:
+    """Params that metadata may lack, as the model itself has them."""
+    return ((name, getattr(local, LOCAL_NAMES[name])) for name in ("kernel", "embedding"))
+
+
+def _failing(path: str) -> Any:
+    return lambda message: ModelFileError(f"{path}: {message}")
