@@ -256,6 +256,7 @@ class ClusterFit:
     inertia: float
     n_iter: int
     sizes: Array
+    n_rows: int
 
 
 def fit_clusters(
@@ -286,7 +287,7 @@ def fit_clusters(
     advice.warn_if_empty(last.sums.counts)
     model = ClusterModel(embedding, found.centroids)
     inertia = last.sums.inertia * model.scale**2
-    return ClusterFit(model, last.labels, inertia, found.n_iter, last.sums.counts)
+    return ClusterFit(model, last.labels, inertia, found.n_iter, last.sums.counts, last.n_rows)
 
 
 def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from apnc.cli import on_spark
 from apnc.cli import options as opt
 from apnc.cli.printing import number, quiet_output, show_json, show_lines
 from apnc.cli.reading import load_model, opened
@@ -14,7 +15,7 @@ from apnc.progress.stage import duration
 from apnc.writing import EMBEDDING_KINDS, LABEL_KINDS, check_target
 
 READ: opt.Declared = {"model": (opt.Model, opt.REQUIRED), "data": (opt.Data, opt.REQUIRED)}
-SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.SHOWING, opt.ALWAYS)
+SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.PLACE, opt.SHOWING, opt.ALWAYS)
 
 
 @opt.takes(*SHARED, {"labels": (opt.Labels, opt.REQUIRED)})
@@ -25,8 +26,8 @@ def predict(context: typer.Context) -> None:
     labels.parquet
     """
     labels = context.params["labels"]
-    km = _apply(context.params, "predict", labels, LABEL_KINDS)
-    result = {"rows": count_rows(labels), "clusters": len(km.cluster_centers_), "labels": labels}
+    km, n_rows = _apply(context.params, "predict", labels, LABEL_KINDS)
+    result = {"rows": n_rows, "clusters": len(km.cluster_centers_), "labels": labels}
     _show(result, context.obj.seconds(), context.params["as_json"])
 
 
@@ -38,22 +39,40 @@ def embed(context: typer.Context) -> None:
     vectors.parquet
     """
     out = context.params["out"]
-    km = _apply(context.params, "embed", out, EMBEDDING_KINDS)
-    result = {"rows": count_rows(out), "n_components": km.n_components_, "out": out}
+    km, n_rows = _apply(context.params, "embed", out, EMBEDDING_KINDS)
+    result = {"rows": n_rows, "n_components": km.n_components_, "out": out}
     _show(result, context.obj.seconds(), context.params["as_json"])
 
 
-def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[str]) -> Any:
-    """The model, after one of its methods has written what it makes of the data."""
+def _apply(given: Mapping[str, Any], method: str, target: str, kinds: Sequence[str]) -> tuple[Any, int]:
+    """The model, after one of its methods has written what it makes of the data, and the number of rows."""
     model, data = given["model"], given["data"]
-    check_target(target, kinds)
+    spark = on_spark.chosen(given)
+    on_spark.check_target(target) if spark else check_target(target, kinds)
     _refuse_same(target, model, data)
     with quiet_output():
         km, origin = load_model(model, data, given)
         _prepare(km, model, given, method)
+        if spark:
+            return km, _apply_on_spark(km, given, method, target, origin.configuration)
         with opened(data, given, origin.configuration) as source:
             getattr(km, method)(source, to=target)
-    return km
+    return km, count_rows(target)
+
+
+def _apply_on_spark(
+    km: Any, given: Mapping[str, Any], method: str, target: str, configuration: Mapping[str, Any] | None
+) -> int:
+    name = given["kernel"] or given["trust"]
+    if name is not None and ":" in name:
+        on_spark.carry_along(name)
+    with (
+        on_spark.session(given["master"]) as spark,
+        opened(given["data"], given, configuration, spark) as source,
+    ):
+        frame = getattr(km, method)(source)
+        on_spark.write(frame, source, frame.columns[-1], target)
+        return on_spark.count(spark, target)
 
 
 def _prepare(km: Any, model: str, given: Mapping[str, Any], method: str) -> None:

@@ -9,12 +9,12 @@ import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from apnc import KernelKMeans
+from apnc.cli import on_spark
 from apnc.cli import options as opt
 from apnc.cli.config import effective
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
 from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, function_named, opened
-from apnc.evaluation import count_rows
 from apnc.kernels import KERNELS
 from apnc.progress.stage import duration
 from apnc.sources import refuse_overwriting
@@ -26,7 +26,9 @@ SAVING: opt.Declared = {"model": (opt.SaveModel, None), "labels": (opt.SaveLabel
 JUDGING: opt.Declared = {**opt.SHOWING, "strict": (opt.Strict, False)}
 
 
-@opt.takes({"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, JUDGING, opt.ALWAYS)
+@opt.takes(
+    {"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, opt.PLACE, JUDGING, opt.ALWAYS
+)
 def fit(context: typer.Context) -> None:
     """Find clusters in DATA; write a model, labels, or both.
 
@@ -34,11 +36,15 @@ def fit(context: typer.Context) -> None:
     """
     given = context.params
     data, model, labels = given["data"], given["model"], given["labels"]
-    _check_targets(data, model, labels)
+    spark = on_spark.chosen(given)
+    _check_targets(data, model, labels, spark)
     km = KernelKMeans(given["clusters"], **parameters(given))
     with quiet_output():
-        with opened(data, given) as source:
-            km.fit(source, labels_to=labels)
+        if spark:
+            _fit_on_spark(km, given)
+        else:
+            with opened(data, given) as source:
+                km.fit(source, labels_to=labels)
         if model is not None:
             _save(km, model, labels, {"data": data, **effective(context)})
     result = _result(km, given, not context.obj.warned_of(ConvergenceWarning), context.obj.seconds())
@@ -47,13 +53,24 @@ def fit(context: typer.Context) -> None:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _check_targets(data: str, model: str | None, labels: str | None) -> None:
+def _fit_on_spark(km: KernelKMeans, given: Mapping[str, Any]) -> None:
+    if ":" in given["kernel"]:
+        on_spark.carry_along(given["kernel"])
+    with on_spark.session(given["master"]) as spark, opened(given["data"], given, spark=spark) as source:
+        km.fit(source)
+        if given["labels"] is not None:
+            on_spark.write(km.predict(source), source, "label", given["labels"])
+
+
+def _check_targets(data: str, model: str | None, labels: str | None, spark: bool) -> None:
     """Before anything is read: both files can be written, and neither is the data or the other one."""
     if model is None and labels is None:
         raise ValueError(
             "Nothing would be kept. Name a file for the model (--model), the labels (--labels), or both."
         )
-    if labels is not None:
+    if labels is not None and spark:
+        on_spark.check_target(labels)
+    elif labels is not None:
         check_target(labels, LABEL_KINDS)
     if model is not None:
         check_writable(model)
@@ -116,7 +133,7 @@ def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]
 def _result(km: Any, given: Mapping[str, Any], converged: bool, seconds: float) -> dict[str, Any]:
     labels, names = given["labels"], getattr(km, "feature_names_in_", None)
     return {
-        "rows": len(km.labels_) if labels is None else count_rows(labels),
+        "rows": km.n_rows_,
         "n_features": getattr(km, "n_features_in_", None) or None,
         "features": None if names is None else list(names),
         "clusters": km.n_clusters,

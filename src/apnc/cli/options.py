@@ -14,6 +14,7 @@ from apnc.sources import TAKES
 from apnc.validation import INITS
 
 DATA, KERNEL, CLUSTERING, OUTPUT, RUN = "Data", "Kernel", "Clustering", "Output", "Run"
+ENGINES = ("local", "spark")
 SCALES = ("minmax", "standard", "unit", "none")
 
 
@@ -224,6 +225,26 @@ Seed = Annotated[
     ),
 ]
 Threads = Annotated[int | None, _option(RUN, "--threads", "NUMBER", "Cores to use. Without it: all.")]
+Engine = Annotated[
+    str,
+    _option(
+        RUN,
+        "--engine",
+        "NAME",
+        "Where the work is done: local (this machine) or spark, which reads DATA itself and writes folders.",
+        ENGINES,
+    ),
+]
+Master = Annotated[
+    str | None,
+    _option(
+        RUN,
+        "--master",
+        "URL",
+        "With --engine spark: spark://host:7077, yarn, k8s://..., sc://... (Connect) or local[4]. Without it: what "
+        "spark-submit says, else all cores of this machine.",
+    ),
+]
 Quiet = Annotated[bool, _option(RUN, "--quiet", None, "Show no progress.")]
 Strict = Annotated[bool, _option(RUN, "--strict", None, "End with exit code 3 if it has not converged.")]
 Debug = Annotated[bool, _option(RUN, "--debug", None, "Show where in the program an error comes from.")]
@@ -295,6 +316,7 @@ FITTING: Declared = {
 }
 TRUSTING: Declared = {"kernel": (KernelAgain, None), "trust": (Trust, None)}
 LIMITS: Declared = {"memory_limit": (MemoryLimit, None), "threads": (Threads, None)}
+PLACE: Declared = {"engine": (Engine, "local"), "master": (Master, None)}
 SHOWING: Declared = {"quiet": (Quiet, False)}
 ALWAYS: Declared = {"as_json": (Json, False), "config": (Config, None), "debug": (Debug, False)}
 

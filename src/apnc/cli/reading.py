@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from apnc import sources
+from apnc.cli import on_spark
 from apnc.persistence import Functions, ModelFileError, Origin, is_model_file, read
 from apnc.sources import Source, SourceError
 
@@ -18,15 +19,20 @@ STANDARD_INPUT = "-"
 
 @contextmanager
 def opened(
-    data: str, given: Mapping[str, Any], configuration: Mapping[str, Any] | None = None
+    data: str, given: Mapping[str, Any], configuration: Mapping[str, Any] | None = None, spark: Any = None
 ) -> Iterator[Source]:
     """A source as the options say, and where they say nothing, as those of the model's fit did.
+
+    With a session, Spark reads it.
 
     Standard input goes to a file without a name first, to be read several times.
     """
     format = given["format"] or ("csv" if data == STANDARD_INPUT else sources.format_of(data))
     request = _requested(given)
     recalled = {} if configuration is None else _recalled(configuration, request, format)
+    if spark is not None:
+        yield on_spark.opened(spark, data, {**request, **recalled}, format)
+        return
     if data != STANDARD_INPUT:
         yield _open(data, format, request, recalled)
         return

@@ -1,5 +1,6 @@
 """Spark DataFrames as sources: named numeric columns, a column of arrays or of vectors, or a column of objects."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -96,7 +97,9 @@ class Remote(Source):
             raise ValueError(f"{self.name} has a column {name!r} already; rename or drop it.")
         with on_drivers_python(self.frame):
             task = shipped(self.frame, Append(self.used, (Decode(self), *steps), n_rows, type_))
-            function = arrow_udf(task.run, type_, ArrowUDFType.SCALAR_ITER)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "It is preferred to specify type hints")
+                function = arrow_udf(task.run, type_, ArrowUDFType.SCALAR_ITER)
             return _in_rows(self.frame).withColumn(name, function(*map(_quoted, self.used)))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -16,20 +16,21 @@ from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, 
 from apnc.engines.spark_session import is_connect
 from apnc.persistence import ModelFileError
 from apnc.persistence.container import Container
-from apnc.persistence.functions import find_function, import_name, refuse_function
+from apnc.persistence.functions import Functions, import_name
 from apnc.persistence.loading import read_estimator
 from apnc.spark.parameters import LOCAL_NAMES
 
 #: Bytes of a model in a row: below the largest message of Spark Connect.
 PART_BYTES = 1 << 26
 #: The kernel function, or its trusted name, for what is loaded within ``given_kernel``.
-GIVEN: ContextVar[tuple[Any, str | None]] = ContextVar("apnc_given_kernel", default=(None, None))
+NOTHING = Functions()
+GIVEN: ContextVar[Functions] = ContextVar("apnc_given_kernel", default=NOTHING)
 
 
 @contextmanager
 def given_kernel(kernel: Any = None, trust: str | None = None) -> Iterator[None]:
     """The kernel function, or its import name, for models that are loaded within, such as by ``PipelineModel.load``."""
-    token = GIVEN.set((kernel, trust))
+    token = GIVEN.set(Functions(kernel, trust))
     try:
         yield
     finally:
@@ -130,13 +131,13 @@ class Reader(MLReader):
             raise ModelFileError(f"{path} holds a {metadata['class']}, expected {expected}.")
         return metadata
 
-    def _function(self, path: str, metadata: dict[str, Any]) -> tuple[Any, str | None]:
+    def _functions(self, path: str, metadata: dict[str, Any]) -> Functions:
         """What was given as ``kernel`` and as ``trust``; what has a kernel function needs one of them."""
-        given = self._kernel, self._trust
+        given = Functions(self._kernel, self._trust)
         if "kernelFunction" not in metadata:
             return given
-        given = GIVEN.get() if given == (None, None) else given
-        if given == (None, None):
+        given = GIVEN.get() if given == NOTHING else given
+        if given == NOTHING:
             stored = metadata["kernelFunction"]
             raise ModelFileError(
                 f"{path} needs its kernel function{f' {stored}' if stored else ''}, which is not stored. Pass it: "
@@ -161,11 +162,11 @@ class EstimatorReader(Reader):
     def load(self, path: str) -> Any:
         """The estimator of a folder."""
         metadata = self._metadata(path)
-        function = self._function(path, metadata)
+        functions = self._functions(path, metadata)
         estimator = self._restored(self.kind(), metadata, path)
         if "kernelFunction" in metadata:
-            return estimator.setKernel(find_function(metadata["kernelFunction"], *function, _failing(path)))
-        refuse_function(estimator.getKernel(), *function, _failing(path))
+            return estimator.setKernel(functions.find(metadata["kernelFunction"], _failing(path)))
+        functions.refuse(estimator.getKernel(), _failing(path))
         return estimator
 
 
@@ -175,10 +176,10 @@ class ModelReader(Reader):
     def load(self, path: str) -> Any:
         """The model of a folder; checked as an ``.apnc`` file is."""
         metadata = self._metadata(path)
-        function = self._function(path, metadata)
+        functions = self._functions(path, metadata)
         with tempfile.TemporaryFile() as file:
             self._fetch(path, metadata["model"], file)
-            local = read_estimator(Container(file, path), *function)
+            local, _ = read_estimator(Container(file, path), functions)
         model = self._restored(self.kind(local), metadata, path)
         return model._given(
             **{name: value for name, value in own(local) if value != model.getOrDefault(name)}
