@@ -64,6 +64,16 @@ class Job:
         """Numbers in a row."""
         return self.given.held if isinstance(self.given, Source) else numbers_held(self.given)
 
+    @property
+    def dtype(self) -> type:
+        """Compute type."""
+        return compute_dtype(self.given)
+
+    def rows_at_once(self, model: EmbeddingModel) -> int:
+        """Rows that suit a fitted embedding, on Spark."""
+        layout = self._layout(model.row_bytes(self.held, self.dtype), plan.CHUNK_BYTES)
+        return layout.rows_per_chunk(None, self.given.row_bytes)
+
     def told(self, progress: Progress) -> "Job":
         """The same, told to someone else."""
         return replace(self, progress=progress)
@@ -102,7 +112,7 @@ class Job:
         l, m = model.coefficients.n_landmarks, model.coefficients.n_components  # noqa: E741
         problem = self.problem(l, m, n_clusters, n, samples)
         self.budget.require(plan.clustering(problem, plan.LEAST_CHUNK_BYTES))
-        return self._data(model.row_bytes(self.held, compute_dtype(self.given)), problem)
+        return self._data(model.row_bytes(self.held, self.dtype), problem)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -140,7 +150,7 @@ class Job:
     def problem(self, n_landmarks: int, n_components: int, k: int, n_rows: int, samples: int) -> plan.Problem:
         """What the memory of the work depends on."""
         source = self.given if isinstance(self.given, Source) else None
-        itemsize = np.dtype(compute_dtype(self.given)).itemsize
+        itemsize = np.dtype(self.dtype).itemsize
         return plan.Problem(
             n_landmarks=n_landmarks,
             n_components=n_components,

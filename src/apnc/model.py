@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc.clustering.lloyd import Write, assign_all, label_into
+from apnc.clustering.lloyd import LabelsOnly, Write, assign_all, label_into
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings import Coefficients
 from apnc.embeddings.family import embedding_steps
@@ -110,7 +110,20 @@ class ClusterModel:
 
     def labels(self, chunks: Chunks, dtype: type) -> Array:
         """Nearest centroid of each row, int32."""
-        return assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
+        labels = assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
+        assert labels is not None
+        return labels
+
+    def label_steps(self, dtype: type) -> list[Callable[[Chunk], Chunk]]:
+        """Maps of a chunk to its labels."""
+        return [*self.embedding.steps(dtype), LabelsOnly(self.discrepancy.against(self.centroids))]
+
+    def distance_steps(self, dtype: type) -> list[Callable[[Chunk], Chunk]]:
+        """Maps of a chunk to its distances to all centroids."""
+        return [
+            *self.embedding.steps(dtype),
+            DistancesToAll(self.discrepancy, self.centroids, self.scale),
+        ]
 
     def label_into(self, write: Write, chunks: Chunks, dtype: type) -> None:
         """The same, handed on chunk by chunk."""
@@ -118,11 +131,12 @@ class ClusterModel:
 
     def distances(self, chunks: Chunks, n_rows: int | None, dtype: type) -> Array:
         """Distances to all centroids on the kernel's scale, shape (n, k)."""
-        measure = DistancesToAll(self.discrepancy, self.centroids, self.scale)
-        embedded = self.embedding.embed(chunks, dtype).map(measure)
-        return collect(embedded, n_rows, len(self.centroids), np.float64)
+        for step in self.distance_steps(dtype):
+            chunks = chunks.map(step)
+        return collect(chunks, n_rows, len(self.centroids), np.float64)
 
     def inertia(self, chunks: Chunks, dtype: type) -> float:
         """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""
         embedded = self.embedding.embed(chunks, dtype)
-        return assign_all(embedded, self.centroids, self.discrepancy).sums.inertia * self.scale**2
+        last = assign_all(embedded, self.centroids, self.discrepancy, keep=False)
+        return last.sums.inertia * self.scale**2

@@ -99,6 +99,7 @@ class Data:
     spread : how a sample that the driver holds is given to the driver's cores.
     skipped : rows left out for missing values so far, by the number of a row nearby.
     source : what the rows are read from, where they are not in memory.
+    here : chunks can be gone over on this machine, so that their labels are kept.
 
     """
 
@@ -110,6 +111,7 @@ class Data:
     spread: Callable[[Array, Array], Chunks] = SingleChunk.of
     skipped: dict[int, int] = field(default_factory=dict)
     source: Any = None
+    here: bool = True
 
 
 @dataclass(frozen=True)
@@ -276,7 +278,7 @@ def fit_clusters(
         )
         progress.stage("labels", n)
         if write is None:
-            last = assign_all(Y, found.centroids, e)
+            last = assign_all(Y, found.centroids, e, keep=data.here)
             advice.refuse_changed(n, last.n_rows)
         else:
             last = label_into(partial(write_all, write, n), Y, found.centroids, e)
@@ -284,7 +286,7 @@ def fit_clusters(
     advice.warn_if_empty(last.sums.counts)
     model = ClusterModel(embedding, found.centroids)
     inertia = last.sums.inertia * model.scale**2
-    return ClusterFit(model, last.labels if write is None else None, inertia, found.n_iter, last.sums.counts)
+    return ClusterFit(model, last.labels, inertia, found.n_iter, last.sums.counts)
 
 
 def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:

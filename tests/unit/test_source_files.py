@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from apnc.sources.arrays import NpySource
-from apnc.sources.family import MissingValuesError, SourceError, count_missing, refuse_missing
+from apnc.sources.family import MissingValuesError, SourceError, refuse_missing
 from apnc.sources.objects import JsonLinesSource
 from apnc.sources.sparse import NpzSource, SvmlightSource
 
@@ -226,7 +226,8 @@ def test_missing_values(tmp_path, table, make, n_rows):
     source = make(tmp_path, table)
     with pytest.raises(MissingValuesError, match=r"rows\.(npy|npz|svm), (row|line) \d"):
         decoded(source, n_rows)
-    assert count_missing(source, n_rows) == ({"column 0": 1, "column 2": 2}, 2)
+    missing = source.count_missing(n_rows)
+    assert (missing.counts.tolist(), missing.rows) == ([1, 0, 2] + [0] * (len(missing.counts) - 3), 2)
     with pytest.raises(SourceError, match=r"3 missing values in 2 rows, in column 0 \(1\), column 2 \(2\)"):
         refuse_missing(source, n_rows)
     source = make(tmp_path, table, drop_null=True)
@@ -648,7 +649,8 @@ def test_json_ids_that_are_null_at_first(tmp_path):
 
 def test_json_missing_weights(tmp_path):
     path = text_file(tmp_path, '{"w": 1}\n{"w": null}\n{"w": 2}\n', "rows.jsonl")
-    assert count_missing(JsonLinesSource(path, weight_column="w"), 7) == ({"the weights": 1}, 1)
+    missing = JsonLinesSource(path, weight_column="w").count_missing(7)
+    assert (missing.counts.tolist(), missing.rows) == ([0, 1], 1)
     source = JsonLinesSource(path, weight_column="w", drop_null=True)
     part = source.decode(next(source.pieces(7)))
     assert (part.rows, part.weights.tolist(), part.kept.tolist()) == ([{"w": 1}, {"w": 2}], [1, 2], [0, 2])

@@ -32,13 +32,14 @@ class SumByNearest:
 
 @dataclass(frozen=True)
 class LabelAndSum:
-    """The last assignment: labels of a chunk's rows beside their partial sums."""
+    """The last assignment: labels of a chunk's rows, if they are kept, beside their partial sums."""
 
     nearest: Nearest
+    keep: bool = True
 
     def __call__(self, chunk: Chunk) -> "Assignment":
         labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
-        return Assignment((labels,), sums, len(labels))
+        return Assignment((labels,) if self.keep else (), sums, len(labels))
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,16 @@ class Label:
 
     def __call__(self, chunk: Chunk) -> Chunk:
         return chunk.with_rows(LabelAndSum(self.nearest)(chunk))
+
+
+@dataclass(frozen=True)
+class LabelsOnly:
+    """Map: embedded rows to their labels."""
+
+    nearest: Nearest
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk.with_rows(LabelAndSum(self.nearest)(chunk).labels)
 
 
 @dataclass(frozen=True)
@@ -63,9 +74,9 @@ class Assignment:
         return Assignment(self.parts + other.parts, self.sums + other.sums, self.n_rows + other.n_rows)
 
     @property
-    def labels(self) -> Array:
-        """All labels in row order, int32."""
-        return np.concatenate(self.parts)
+    def labels(self) -> Array | None:
+        """All labels in row order, int32; None if they were not kept."""
+        return np.concatenate(self.parts) if self.parts else None
 
 
 @dataclass(frozen=True)
@@ -213,9 +224,9 @@ def reseed(updated: Array, empty: Array, Y: Chunks, nearest: Nearest) -> None:
     updated[empty[: len(found.rows)]] = found.rows
 
 
-def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
+def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy, keep: bool = True) -> Assignment:
     """The assignment that follows the last update, so that predicting the data gives its labels."""
-    return Y.reduce(LabelAndSum(discrepancy.against(centroids)), Assignment.__add__)
+    return Y.reduce(LabelAndSum(discrepancy.against(centroids), keep), Assignment.__add__)
 
 
 def label_into(write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:

@@ -44,6 +44,10 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                     "Weights of a file come from it: apnc.sources.open(..., weight_column='name')."
                 )
             source = validation.read_source(self, X, reset)
+            if source.remote and self.memory_limit is not None:
+                raise ValueError(
+                    "memory_limit is for this machine; on Spark, memory is set by spark.executor.memory."
+                )
             return Job.begin(source, None, threads, self.memory_limit, progress)
         rows = self._read(X, reset)
         weights = validation.check_weights(sample_weight, n_rows(rows))
@@ -80,6 +84,15 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             data = job.for_embedding(self._embedding_model)
             yield data
         job.tell_skipped(data)
+
+    def _appended(self, X: Any, name: str, type_: str, steps: Any) -> Any:
+        """A DataFrame of Spark with one more column, of what ``steps(dtype)`` make of its rows."""
+        check_is_fitted(self)
+        job = self._job(X)
+        return job.given.with_column(name, type_, steps(job.dtype), job.rows_at_once(self._embedding_model))
+
+    def _embedded_frame(self, X: Any) -> Any:
+        return self._appended(X, "embedding", "array<float>", self._embedding_model.steps)
 
     def _write_embedding(self, X: Any, to: Any, out: type) -> Path:
         """Y of X to a file, chunk after chunk."""

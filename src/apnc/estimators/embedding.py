@@ -6,6 +6,7 @@ import numpy.typing as npt
 
 from apnc import validation
 from apnc.estimators.base import KernelEstimator
+from apnc.sources import is_spark
 
 Array = npt.NDArray[Any]
 
@@ -103,8 +104,13 @@ class KernelEmbedding(KernelEstimator):
             self._fit_embedding(job, 0, validation.random_seed(self.random_state))
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64."""
+    def transform(self, X: Any) -> Any:
+        """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64.
+
+        A DataFrame of Spark gets a column ``embedding`` of float32 arrays.
+        """
+        if is_spark(X):
+            return self._embedded_frame(X)
         with self._new_data(X) as data:
             return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from apnc import pipeline, validation, writing
 from apnc.estimators.base import KernelEstimator
@@ -14,6 +15,7 @@ from apnc.job import Job
 from apnc.model import ClusterModel
 from apnc.progress import CallbackSupport, callback_progress, with_callbacks
 from apnc.sampling import Sample
+from apnc.sources import is_spark
 from apnc.sources.rows import n_rows
 
 if TYPE_CHECKING:
@@ -156,6 +158,8 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             ``labels_``.
 
         """
+        if is_spark(X):
+            self._refuse_writing(labels_to)
         target = None if labels_to is None else checked_labels(labels_to, X)
         job = self._job(X, sample_weight, reset=True)
         if target is not None:
@@ -186,8 +190,11 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
         self.cluster_sizes_ = fit.sizes
         self.__dict__.pop("labels_", None)
         self._labels_file = target
+        self.__dict__.pop("_on_spark", None)
         if fit.labels is not None:
             self.labels_ = fit.labels
+        elif target is None:
+            self._on_spark = True
 
     def __getattr__(self, name: str) -> Any:
         file = self.__dict__.get("_labels_file")
@@ -195,6 +202,10 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             raise AttributeError(f"labels_ is not kept in memory: the labels are in {file}.")
         if name == "labels_" and "_loaded" in self.__dict__:
             raise AttributeError("labels_ is not part of a model file; predict(X) gives the labels of X.")
+        if name == "labels_" and "_on_spark" in self.__dict__:
+            raise AttributeError(
+                "labels_ is not there after a fit on Spark; predict(df) adds a column label."
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _at(self, centroids: Array) -> dict[str, Any]:
@@ -217,17 +228,26 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             raise ValueError(
                 "A fit on a given kernel matrix has nothing to plan: the matrix is in memory already."
             )
+        if is_spark(X):
+            raise ValueError("plan is for fits on this machine, not on Spark.")
         job = self._job(X, reset=True)
         with job.reading():
             clusters = self._cluster_settings(job)
             return forecast.forecast(job, self._embedding_settings(job, clusters.n_clusters, 0), clusters)
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Cluster X and return ``labels_``."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Cluster X and return ``labels_``; a DataFrame of Spark with a column ``label``."""
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if is_spark(X) else self.labels_
 
     def predict(self, X: Any, to: Any = None) -> Any:
-        """Cluster number of each row, int32; with ``to``, written to that .parquet, .arrow or .csv file."""
+        """Cluster number of each row, int32; with ``to``, written to that .parquet, .arrow or .csv file.
+
+        A DataFrame of Spark gets a column ``label``.
+        """
+        if is_spark(X):
+            self._refuse_writing(to)
+            return self._appended(X, "label", "int", self._fitted().label_steps)
         target = None if to is None else checked_labels(to, X)
         with self._new_data(X, stage=None if target is None else "labels") as data:
             if target is None:
@@ -235,13 +255,24 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             self._model.label_into(labels_writer(target, data.source), data.chunks, data.dtype)
             return target
 
-    def transform(self, X: Any) -> Array:
-        """Distances to the centroids on the kernel's scale, shape (n, k), float64."""
+    def transform(self, X: Any) -> Any:
+        """Distances to the centroids on the kernel's scale, shape (n, k), float64.
+
+        A DataFrame of Spark gets a column ``distances``.
+        """
+        if is_spark(X):
+            return self._appended(X, "distances", "array<double>", self._fitted().distance_steps)
         with self._new_data(X) as data:
             return self._model.distances(data.chunks, data.n_rows, data.dtype)
 
     def embed(self, X: Any, to: Any = None) -> Any:
-        """Y, shape (n, n_components_), float32; with ``to``, written to that .npy, .parquet, .arrow or .csv file."""
+        """Y, shape (n, n_components_), float32; with ``to``, written to that .npy, .parquet, .arrow or .csv file.
+
+        A DataFrame of Spark gets a column ``embedding``.
+        """
+        if is_spark(X):
+            self._refuse_writing(to)
+            return self._embedded_frame(X)
         if to is not None:
             return self._write_embedding(X, to, np.float32)
         with self._new_data(X) as data:
@@ -255,6 +286,16 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
+
+    def _fitted(self) -> ClusterModel:
+        check_is_fitted(self)
+        return self._model
+
+    def _refuse_writing(self, target: Any) -> None:
+        if target is not None:
+            raise ValueError(
+                "On Spark the result is a DataFrame; write it with .write.parquet(...) instead of naming a file here."
+            )
 
     def _cluster_settings(self, job: Job) -> pipeline.ClusterSettings:
         k = validation.positive_integer("n_clusters", self.n_clusters)
@@ -274,7 +315,9 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             return validation.known_name("init", self.init, validation.INITS)
         if validation.are_labels(self.init, callable(self.kernel)):
             if n is None:
-                raise ValueError("init as start labels goes with rows in memory, not with a file.")
+                raise ValueError(
+                    "init as start labels goes with rows in memory, not with a file or a DataFrame of Spark."
+                )
             return validation.check_start_labels(np.asarray(self.init), n, k)
         instances = validation.read(self, self.init, reset=False)
         if n_rows(instances) != k:

@@ -31,6 +31,7 @@ FORMATS = {
 }
 COMPRESSED = (".gz", ".bz2", ".zst")
 _TABLE = ("columns", "exclude", "id_columns", "weight_column", "filesystem")
+_FRAME = ("columns", "exclude", "id_columns", "weight_column", "object_field")
 #: Formats, and what can be asked of them.
 TAKES = {
     "npy": (),
@@ -51,7 +52,7 @@ def is_source(data: Any) -> bool:
     """
     if isinstance(data, Source | str | os.PathLike | np.memmap):
         return True
-    return _is_arrow(data) or (hasattr(data, "read") and hasattr(data, "seek"))
+    return _is_arrow(data) or is_spark(data) or (hasattr(data, "read") and hasattr(data, "seek"))
 
 
 def open(
@@ -72,7 +73,8 @@ def open(
 
     Parameters
     ----------
-    data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, or a seekable binary file.
+    data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, a seekable binary file, or
+        a Spark DataFrame.
     columns : features, in this order; default: all numeric columns.
     exclude : columns that are not features.
     id_columns : columns written in front of labels; they are not features.
@@ -80,7 +82,8 @@ def open(
     drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
     format : one of the values of ``FORMATS``, where the name does not tell.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
-    object_field : the field of each JSON line that is the instance; default: the whole value.
+    object_field : the field of each JSON line that is the instance; default: the whole value. Of a DataFrame: the
+        column of objects.
     zero_based : whether indices of svmlight begin at 0; "auto": if index 0 occurs in the file. Say it where
         files of one kind may lack feature 0, for fit and predict alike.
     separator : the character between the values of CSV, such as ";"; default: a comma.
@@ -100,6 +103,12 @@ def open(
     if isinstance(data, Source):
         _refuse("a source that is open already", given)
         return data
+    if is_spark(data):
+        more = {"format": format is not None, "drop_null": drop_null}
+        _refuse(
+            "a Spark DataFrame", [*(name for name in given if name not in _FRAME), *filter(more.get, more)]
+        )
+        return _frame(data, **given)
     format = format_of(data) if format is None else format
     if format not in TAKES:
         raise SourceError(f"format={format!r} is unknown. Known: {', '.join(TAKES)}.")
@@ -134,6 +143,17 @@ def format_of(data: Any) -> str:
 def _ending(name: str) -> str:
     path = PurePath(name.split("?")[0])
     return PurePath(path.stem).suffix.lower() if path.suffix.lower() in COMPRESSED else path.suffix.lower()
+
+
+def is_spark(data: Any) -> bool:
+    """Whether ``data`` is a DataFrame of Spark, classic or Connect."""
+    return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "mapInArrow")
+
+
+def _frame(data: Any, **options: Any) -> Source:
+    from apnc.sources.frames import open_frame
+
+    return open_frame(data, **options)
 
 
 def _is_arrow(data: Any) -> bool:

@@ -1,4 +1,4 @@
-"""From what a user passes to chunks on the local engine."""
+"""From what a user passes to chunks on an engine."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -54,8 +54,10 @@ class Layout:
 
 
 def chunked(given: Any, weights: Array | None, layout: Layout) -> Data:
-    """A source, or rows in memory with their weights, on the local engine."""
-    return streamed(given, layout) if isinstance(given, Source) else in_memory(given, weights, layout)
+    """A source, or rows in memory with their weights, on the engine that the data asks for."""
+    if not isinstance(given, Source):
+        return in_memory(given, weights, layout)
+    return given.on_engine(layout) if given.remote else streamed(given, layout)
 
 
 def in_memory(rows: Any, weights: Array | None, layout: Layout) -> Data:

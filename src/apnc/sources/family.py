@@ -74,6 +74,8 @@ class Source(ABC):
     paths : what was opened, where it was one or several paths.
     drop_null : skip rows with missing values instead of refusing them.
     is_sparse : rows are CSR matrices.
+    remote : rows are on the machines of an engine of their own.
+    skipping : how to skip rows with missing values, for messages.
 
     """
 
@@ -88,6 +90,8 @@ class Source(ABC):
     paths: tuple[Any, ...] = ()
     drop_null: bool = False
     is_sparse: bool = False
+    remote: bool = False
+    skipping: str = "apnc.sources.open(..., drop_null=True)"
 
     @abstractmethod
     def pieces(self, n_rows: int) -> Iterator[Piece]:
@@ -129,6 +133,15 @@ class Source(ABC):
         features = f"{self.n_columns:,} features" if self.n_columns else "objects"
         return f"<{type(self).__name__} {self.name}: {features}{f' ({names})' if self.columns else ''}>"
 
+    def on_engine(self, layout: Any) -> Any:
+        """Chunks on the engine of a remote source."""
+        raise NotImplementedError
+
+    def count_missing(self, n_rows: int) -> "Missing":
+        """What is missing in all rows, read in pieces of ``n_rows``."""
+        parts = [missing_in(self, piece) for piece in self.pieces(n_rows)]
+        return sum(parts[1:], parts[0])
+
     def column_names(self) -> Sequence[str]:
         """Names for messages."""
         return self.columns if self.columns is not None else [f"column {j}" for j in range(self.n_columns)]
@@ -164,6 +177,18 @@ def _without_missing(source: Source, piece: Piece, rows: Any, weights: Array | N
     return Decoded(rows[kept], None if weights is None else weights[kept], kept)
 
 
+def present(source: Source, piece: Piece) -> Decoded:
+    """Objects that are there: missing ones are skipped if the source says so, else an error."""
+    rows, weights = source.matrix(piece)
+    missing = _rows_with_nan(rows) if weights is None else _rows_with_nan(rows) | np.isnan(weights)
+    if not missing.any():
+        return Decoded(rows, weights)
+    if not source.drop_null:
+        raise MissingValuesError(piece.where)
+    kept = np.flatnonzero(~missing)
+    return Decoded([rows[i] for i in kept.tolist()], None if weights is None else weights[kept], kept)
+
+
 def refuse_infinite(source: Source, piece: Piece, rows: Any) -> None:
     """Name the first infinite value."""
     bad = np.isinf(rows.data if sparse.issparse(rows) else rows)
@@ -189,17 +214,23 @@ def _rows_with_nan(rows: Any) -> Array:
     return missing
 
 
-def count_missing(source: Source, n_rows: int) -> tuple[dict[str, int], int]:
-    """Missing values of each column that has any, and rows with any, over the whole source."""
-    names, affected = [*source.column_names(), "the weights"], 0
-    counts = np.zeros(len(names), dtype=np.int64)
-    for piece in source.pieces(n_rows):
-        rows, weights = source.matrix(piece)
-        unweighted = np.zeros(piece.n_rows, dtype=bool) if weights is None else np.isnan(weights)
-        affected += int((_rows_with_nan(rows) | unweighted).sum())
-        counts[:-1] += _nan_by_column(rows)
-        counts[-1] += unweighted.sum()
-    return {name: int(count) for name, count in zip(names, counts, strict=True) if count}, affected
+@dataclass(frozen=True)
+class Missing:
+    """Missing values of some rows, by column (the last one: weights), and how many rows have any."""
+
+    counts: Array
+    rows: int
+
+    def __add__(self, other: "Missing") -> "Missing":
+        return Missing(self.counts + other.counts, self.rows + other.rows)
+
+
+def missing_in(source: Source, piece: Piece) -> Missing:
+    """What is missing in a piece."""
+    rows, weights = source.matrix(piece)
+    unweighted = np.zeros(piece.n_rows, dtype=bool) if weights is None else np.isnan(weights)
+    affected = int((_rows_with_nan(rows) | unweighted).sum())
+    return Missing(np.append(_nan_by_column(rows), unweighted.sum()), affected)
 
 
 def _nan_by_column(rows: Any) -> Array:
@@ -211,11 +242,13 @@ def _nan_by_column(rows: Any) -> Array:
 
 
 def refuse_missing(source: Source, n_rows: int) -> None:
-    """The error for missing values, with their number and columns."""
-    counts, affected = count_missing(source, n_rows)
+    """The error for missing values, with their number and columns; read in pieces of ``n_rows``."""
+    missing = source.count_missing(n_rows)
+    names = [*source.column_names(), "the weights"]
+    counts = {name: int(count) for name, count in zip(names, missing.counts, strict=True) if count}
     shown = ", ".join(f"{name} ({count:,})" for name, count in list(counts.items())[:10])
     more = f" and {len(counts) - 10} more columns" if len(counts) > 10 else ""
     raise SourceError(
-        f"{source.name}: {sum(counts.values()):,} missing values in {affected:,} rows, in {shown}{more}. Fill them in, "
-        "leave the columns out, or skip those rows with apnc.sources.open(..., drop_null=True)."
+        f"{source.name}: {sum(counts.values()):,} missing values in {missing.rows:,} rows, in {shown}{more}. Fill them "
+        f"in, leave the columns out, or skip those rows with {source.skipping}."
     )

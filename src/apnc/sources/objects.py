@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from apnc.sources.family import Array, Decoded, MissingValuesError, Piece, Source, SourceError
+from apnc.sources.family import Array, Decoded, Piece, Source, SourceError, present
 from apnc.sources.lines import Line, Lines, TextFiles, in_pieces
 
 SUFFIXES = (".jsonl", ".ndjson")
@@ -90,16 +90,7 @@ class JsonLinesSource(Source):
 
     def decode(self, piece: Piece) -> Decoded:
         """Instances that are there."""
-        rows, weights = self.matrix(piece)
-        missing = np.array([item is None for item in rows])
-        if weights is not None:
-            missing |= np.isnan(weights)
-        if not missing.any():
-            return Decoded(rows, weights)
-        if not self.drop_null:
-            raise MissingValuesError(piece.where)
-        kept = np.flatnonzero(~missing)
-        return Decoded([rows[i] for i in kept.tolist()], None if weights is None else weights[kept], kept)
+        return present(self, piece)
 
     def _check_ids(self, lines: Lines, name: str, values: list[Any]) -> None:
         """All of one type, or null: they go to a column of a table, and long work would be lost on the way there."""

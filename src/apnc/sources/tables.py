@@ -55,12 +55,22 @@ def open_table(
     separator : between the values of CSV; None: a comma.
 
     """
+    request = request_of(columns, exclude, id_columns, weight_column)
+    return TableSource(*_parts(data, format, reader_of(format, separator), filesystem), request, drop_null)
+
+
+def request_of(
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+    id_columns: Sequence[str],
+    weight_column: str | None,
+) -> Request:
+    """Which columns are asked for; a single name may stand for a list of one."""
     if columns is not None and exclude:
         raise SourceError(
             "columns= says which columns are features, so exclude= has nothing to do. Pass one of them."
         )
-    request = Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
-    return TableSource(*_parts(data, format, reader_of(format, separator), filesystem), request, drop_null)
+    return Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
 
 
 def reader_of(format: str, separator: str | None = None) -> Reader:
@@ -248,11 +258,15 @@ class TableSource(Source):
         batches = piece.raw.batches
         if len(batches) > 1:
             batches = pa.Table.from_batches(batches).combine_chunks().to_batches()
-        batch, weight = batches[0], self._request.weight
-        weights = None if weight is None else numbers(batch.column(weight)).astype(np.float64)
+        batch = batches[0]
+        weights = self._weights(batch)
         if not self._layout.width:
             return as_matrix(batch.select(list(self._layout.features)), self.dtype), weights
         return self._from_lists(piece, batch.column(0)), weights
+
+    def _weights(self, batch: Any) -> Array | None:
+        weight = self._request.weight
+        return None if weight is None else numbers(batch.column(weight)).astype(np.float64)
 
     def _from_lists(self, piece: Piece, lists: Any) -> Array:
         rows = lists_as_matrix(lists, self._layout.width, self.dtype)

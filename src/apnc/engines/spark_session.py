@@ -1,0 +1,99 @@
+"""What is particular to a Spark session: which Python its workers run, how functions get there, what failures say."""
+
+import hashlib
+import os
+import pickle
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+#: Functions of more bytes are sent to a Connect server once, as a file, instead of within every plan.
+LARGE = 1 << 20
+
+
+class SparkError(RuntimeError):
+    """A job that Spark gave up; the message names the cause."""
+
+
+def is_connect(frame: Any) -> bool:
+    """Whether a DataFrame belongs to a Spark Connect session."""
+    return ".connect." in type(frame).__module__
+
+
+@contextmanager
+def on_drivers_python(frame: Any) -> Iterator[None]:
+    """Functions made here run on the interpreter of the driver, unless PYSPARK_PYTHON or the session names one."""
+    if is_connect(frame):
+        yield
+        return
+    context = frame.sparkSession.sparkContext
+    chosen = "PYSPARK_PYTHON" in os.environ or context.getConf().get("spark.pyspark.python")
+    before = context.pythonExec
+    context.pythonExec = before if chosen else sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = before
+
+
+def shipped(frame: Any, task: Any) -> Any:
+    """A task that can be part of a plan; on Connect a large one goes ahead as a file."""
+    if not is_connect(frame):
+        return task
+    from pyspark import cloudpickle
+
+    packed = cloudpickle.dumps(task)
+    if len(packed) < LARGE:
+        return task
+    name = f"apnc-{hashlib.sha256(packed).hexdigest()}.task"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(packed)
+        frame.sparkSession.addArtifact(str(path), file=True)
+    return Shipped(name)
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A task in a file that Spark has brought to the workers."""
+
+    name: str
+
+    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """As the task itself."""
+        return _fetched(self.name).run(batches)
+
+
+@lru_cache(1)
+def _fetched(name: str) -> Any:
+    from pyspark import SparkFiles
+
+    return pickle.loads(Path(SparkFiles.get(name)).read_bytes())
+
+
+def collected(frame: Any) -> Any:
+    """A small DataFrame as an Arrow table."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return frame.toArrow()
+    except PySparkException as error:
+        raise SparkError(_cause(str(error))) from None
+
+
+def _cause(message: str) -> str:
+    """The line of a failed job that says why."""
+    if "No module named 'apnc'" in message:
+        return (
+            "Spark's Python workers do not have apnc. Install it where they run, or set PYSPARK_PYTHON to a Python "
+            "that has it before the session starts."
+        )
+    raised = re.findall(r"^([\w.]*(?:Error|Exception|Interrupt)): (.*)$", message, re.M)
+    reason = ": ".join(raised[-1]) if raised else message.strip().splitlines()[0]
+    return f"The Spark job failed: {reason}"

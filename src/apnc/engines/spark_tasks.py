@@ -1,0 +1,210 @@
+"""What Spark's Python workers run: a task is the local engine over the chunks of one partition."""
+
+import os
+import pickle
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from apnc.engines.contract import Chunk
+from apnc.engines.local import LocalChunks, Step
+
+#: What goes wrong with a machine, not with the data: Spark tries such a task again elsewhere.
+TRANSIENT = (OSError, MemoryError)
+#: Positions of chunks within a partition.
+MOST_CHUNKS = 1 << 32
+
+Read = Callable[[Iterable[Any], int], Iterator[Chunk]]
+Combine = Callable[[Any, Any], Any]
+
+
+class LostError(Exception):
+    """Kept chunks that are not on this machine; its argument is the number of their partition."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of some partitions: one partial result or none, partitions without their files, failures."""
+
+    values: tuple[Any, ...] = ()
+    lost: tuple[int, ...] = ()
+    errors: tuple[Exception, ...] = ()
+
+    def joined(self, other: "Outcome", combine: Combine) -> "Outcome":
+        """With the outcome of later partitions."""
+        values = self.values + other.values
+        total = (combine(*values),) if len(values) == 2 else values
+        return Outcome(total, self.lost + other.lost, self.errors + other.errors)
+
+
+def join(outcomes: Iterable[Outcome], combine: Combine) -> Outcome:
+    """Outcomes in order as one."""
+    total = Outcome()
+    for outcome in outcomes:
+        total = total.joined(outcome, combine)
+    return total
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a partition becomes chunks: read, then mapped."""
+
+    read: Read
+    steps: tuple[Step, ...]
+
+    def chunks(self, batches: Iterable[Any]) -> LocalChunks | None:
+        """The chunks on as many threads as the task has cores; None for an empty partition."""
+        chunks = self.read(batches, _context().partitionId())
+        first = next(chunks, None)
+        return None if first is None else LocalChunks(chain([first], chunks), _context().cpus(), self.steps)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Task: the partial result of a partition."""
+
+    work: Work
+    fn: Callable[[Chunk], Any]
+    combine: Combine
+
+    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row: number of the partition, outcome."""
+        try:
+            chunks = self.work.chunks(batches)
+            if chunks is None:
+                return
+            outcome = Outcome((chunks.reduce(self.fn, self.combine),))
+        except LostError as error:
+            outcome = Outcome(lost=error.args)
+        except TRANSIENT:
+            raise
+        except Exception as error:
+            outcome = Outcome(errors=(portable(error),))
+        yield _row(position=_context().partitionId(), outcome=_packed(outcome))
+
+
+@dataclass(frozen=True)
+class JoinNeighbours:
+    """Task: the outcomes of ``fan`` neighbouring partitions, which are together here, as one."""
+
+    combine: Combine
+    fan: int
+
+    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row for each group."""
+        groups: dict[int, list[tuple[int, Outcome]]] = {}
+        for batch in batches:
+            for position, outcome in zip(batch["position"].to_pylist(), unpacked(batch), strict=True):
+                groups.setdefault(position // self.fan, []).append((position, outcome))
+        for group, members in groups.items():
+            ordered = (outcome for _, outcome in sorted(members, key=itemgetter(0)))
+            yield _row(position=group, outcome=_packed(join(ordered, self.combine)))
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Task: the mapped chunks of a partition in a file of the executor; ``run_id`` names their folder."""
+
+    work: Work
+    run_id: str
+
+    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row: number of the partition, path, outcome."""
+        position, path, outcome = _context().partitionId(), "", Outcome()
+        try:
+            chunks = self.work.chunks(batches)
+            if chunks is None:
+                return
+            path = str(self._written(chunks, position))
+        except TRANSIENT:
+            raise
+        except Exception as error:
+            outcome = Outcome(errors=(portable(error),))
+        yield _row(position=position, path=path, outcome=_packed(outcome))
+
+    def _written(self, chunks: LocalChunks, position: int) -> Path:
+        folders = folders_of(self.run_id)
+        folder = folders[position % len(folders)]
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{position}-{_context().taskAttemptId()}.npy"
+        try:
+            with open(path, "wb") as file:
+                for chunk in chunks:
+                    np.save(file, np.ascontiguousarray(chunk.rows), allow_pickle=False)
+                    np.save(file, chunk.weights, allow_pickle=False)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return path
+
+
+def read_kept(batches: Iterable[Any], position: int) -> Iterator[Chunk]:
+    """Chunks from the files that the rows of an index name."""
+    for batch in batches:
+        for path, number in zip(batch["path"].to_pylist(), batch["position"].to_pylist(), strict=True):
+            try:
+                yield from _stored(path, position)
+            except FileNotFoundError:
+                raise LostError(number) from None
+
+
+def _stored(path: str, position: int) -> Iterator[Chunk]:
+    index = position * MOST_CHUNKS
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        while file.tell() < size:
+            yield Chunk(index, np.load(file, allow_pickle=False), np.load(file, allow_pickle=False))
+            index += 1
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Task: remove what this executor kept."""
+
+    run_id: str
+
+    def run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """No rows."""
+        for folder in folders_of(self.run_id):
+            shutil.rmtree(folder, ignore_errors=True)
+        yield from ()
+
+
+def folders_of(run_id: str) -> list[Path]:
+    """Where this executor keeps files; in Spark's own local folders, which end with the executor."""
+    return [Path(folder) / f"apnc-{run_id}" for folder in os.environ["SPARK_LOCAL_DIRS"].split(",")]
+
+
+def portable(error: Exception) -> Exception:
+    """An exception that can travel; its traceback stays behind."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def unpacked(rows: Any) -> Iterator[Outcome]:
+    """Outcomes of a table, in its order."""
+    return (pickle.loads(packed.as_py()) for packed in rows["outcome"])
+
+
+def _packed(outcome: Outcome) -> bytes:
+    return pickle.dumps(outcome, protocol=5)
+
+
+def _row(**values: Any) -> Any:
+    return pa.RecordBatch.from_pylist([values])
+
+
+def _context() -> Any:
+    from pyspark import TaskContext
+
+    return TaskContext.get()
