@@ -274,7 +274,7 @@ def test_random_partition_is_nearly_balanced_and_runs(digits, embedding):
 
 
 def test_not_converged_warns(digits):
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="Not converged after 1 iteration. Raise max_iter"):
         KernelKMeans(10, max_iter=1, init="random", n_init=1, n_landmarks=50, random_state=0).fit(digits[0])
 
 

@@ -134,7 +134,7 @@ def _warn_of(run: Run, settings: pipeline.ClusterSettings) -> None:
     n_filled = len(np.unique(run.last.labels))
     if n_filled < settings.n_clusters:
         warnings.warn(
-            f"Only {n_filled} of n_clusters={settings.n_clusters} clusters hold rows: the data has that few "
+            f"Only {n_filled} of {settings.n_clusters} clusters hold rows: the data has that few "
             "distinct rows, or max_iter was too small to fill them.",
             stacklevel=3,
         )

@@ -122,9 +122,10 @@ class FrameSource(Remote, TableSource):
         """Array of shape (n, d) or CSR matrix, NaN where a value is null, and weights."""
         if not self._vectors:
             return super().matrix(piece)
-        vectors = piece.raw.batches[0].column(self._layout.features[0])
+        batch = piece.raw.batches[0]
+        vectors = batch.column(self._layout.features[0])
         convert = vectors_as_csr if self.is_sparse else vectors_as_matrix
-        return convert(vectors, self._layout.width, piece.where), self._weights(piece.raw.batches[0])
+        return convert(vectors, self._layout.width, piece.where), self._weights(batch)
 
 
 class FrameObjects(Remote):
