@@ -31,9 +31,12 @@ demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, 
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
 	$(BIN)/python examples/rings.py draw
 
-test: $(VENV)/.all ## Run all tests; those of Spark need Java, which root gets from Debian's packages
+test: $(VENV)/.all ## Run all tests; those of Spark on local threads, on a cluster of two workers, and on Connect
 	@.ci/java
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore tests/spark -n 2
+	APNC_SPARK=local $(BIN)/python -m pytest tests/spark
+	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark
+	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark
 
 lint: $(VENV)/.all ## Check format, style and types
 	$(BIN)/ruff format --check .
