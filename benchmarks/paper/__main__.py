@@ -29,12 +29,27 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("table", choices=[*TABLES, ALL, "render"])
     parser.add_argument("--quick", action="store_true", help="5,000 rows, the smallest l, two runs each")
     parser.add_argument("--datasets", type=names, default=[], help=f"of {', '.join(SOURCES)}")
-    parser.add_argument("--methods", type=names, default=[], help="by the names of the tables")
+    parser.add_argument(
+        "--methods", type=names, default=[], help="by their names in the tables; ; between names with commas"
+    )
     parser.add_argument("--runs", type=int, help="runs at most")
     parser.add_argument("--rows", type=int, help="rows of the data at most")
     parser.add_argument("--fetch", action="store_true", help="download data that is not in APNC_DATA")
     parser.add_argument("--out", type=Path, help="folder of the rows")
-    return parser.parse_args(arguments)
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the pages, for render")
+    options = parser.parse_args(arguments)
+    for what, given, known in (
+        ("data set", options.datasets, SOURCES),
+        ("method", options.methods, known_methods()),
+    ):
+        for name in given:
+            if name not in known:
+                parser.error(f"{name!r} is no {what}; known: {'; '.join(known)}")
+    return options
+
+
+def known_methods() -> list[str]:
+    return list(dict.fromkeys(method for table in TABLES.values() for method in table.methods))
 
 
 def names(text: str) -> list[str]:
@@ -64,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.table == "render":
         from benchmarks.paper.render import render
 
-        render(folder, ROOT / "docs")
+        render(folder, options.docs)
         return 0
     failures = 0
     for table in TABLES if options.table == ALL else [options.table]:

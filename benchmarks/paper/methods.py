@@ -29,7 +29,7 @@ class Task:
     X: Any
     k: int
     kernel: dict[str, Any]
-    l: int | None  # noqa: E741
+    l: int | None
     m: int | None
     max_iter: int
     seed: int

@@ -28,7 +28,7 @@ class Cell:
     dataset: str
     kernel: str
     method: str
-    l: int | None  # noqa: E741
+    l: int | None
     m: int | None
     max_iter: int
     seeds: tuple[int, ...]
@@ -75,7 +75,7 @@ class Table:
     def cells(self, name: str) -> Iterator[Cell]:
         for part in self.parts:
             for method in part.methods:
-                for l in part.landmarks if uses_landmarks(method) else (None,):  # noqa: E741
+                for l in part.landmarks if uses_landmarks(method) else (None,):
                     seeds = tuple(range(part.runs_of(method)))
                     m = self.m if l is not None else None
                     yield Cell(
