@@ -38,15 +38,16 @@ TODAY = (
 ABLATION = (
     "Each part of the method against what it could be instead: the printed root of Algorithm 4 "
     "([decision 1](decisions/01-symmetric-root.md)), no spectrum floor "
-    "([decision 2](decisions/02-spectrum-floor.md)), landmarks by k-means++, by ridge leverage scores or by randomly pivoted Cholesky among "
-    "3,000 uniform rows, and an ensemble of blocks with as many landmarks in all. m = 500. Seconds are of"
-    " whole runs, the choice included. Bold: the best for each l and those that a t-test (95 %) does not "
-    "tell from it."
+    "([decision 2](decisions/02-spectrum-floor.md)), landmarks by k-means++, by ridge leverage scores or by "
+    "randomly pivoted Cholesky among 2,000 uniform rows, and an ensemble of blocks with as many landmarks "
+    "in all. m = 500. Seconds are of whole runs, the choice included. Bold: the best for each l and those "
+    "that a t-test (95 %) does not tell from it."
 )
 STARTS = (
     "How k-means starts, and what becomes of empty clusters "
-    "([decision 12](decisions/12-empty-clusters.md)). The paper does not say how its methods start. A random partition has k nearly equal "
-    "means, so some may lose all rows at once; unless they are seeded again, fewer than k clusters remain."
+    "([decision 12](decisions/12-empty-clusters.md)). The paper does not say how its methods start. A "
+    "random partition has k nearly equal means, so some may lose all rows at once; unless they are seeded "
+    "again, fewer than k clusters remain."
 )
 
 

@@ -21,7 +21,15 @@ LOADING = 600.0
 
 
 def read(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [_parsed(line, path, number) for number, line in enumerate(lines, 1)]
+
+
+def _parsed(line: str, path: Path, number: int) -> Row:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number} is no row: {error}. Delete that line.") from error
 
 
 def append(path: Path, row: Row) -> None:

@@ -17,7 +17,7 @@ from apnc.sampling import take
 from benchmarks.paper.methods import Found, Method, Task, apnc
 
 #: Rows among which landmarks are chosen, if not uniformly.
-POOL = 3000
+POOL = 2000
 Choice = Callable[[Any, Kernel, int, np.random.Generator], np.ndarray]
 
 
@@ -75,18 +75,26 @@ class ChosenLandmarks(Embedding):
         return NystroemEmbedding().coefficients(chosen, kernel, n_components, rng)
 
 
+def drawn(weights: np.ndarray, chosen: list[int], rng: np.random.Generator) -> int:
+    """A row not chosen yet, by its weight; by chance if none is left with a weight."""
+    left = np.maximum(weights, 0)
+    left[chosen] = 0
+    if not left.any():
+        left = np.ones(len(weights))
+        left[chosen] = 0
+    return int(rng.choice(len(left), p=left / left.sum()))
+
+
 def by_k_means_plus_plus(pool: Any, kernel: Kernel, size: int, rng: np.random.Generator) -> np.ndarray:
     """Each by its squared distance, in the kernel's space, to those before."""
     diagonal = kernel.diagonal(pool)
-    away = np.full(len(diagonal), 1.0)
-    chosen: list[int] = []
-    for _ in range(size):
-        row = int(rng.choice(len(away), p=away / away.sum()))
+    away = np.full(len(diagonal), np.inf)
+    chosen = [int(rng.integers(len(diagonal)))]
+    while len(chosen) < size:
+        row = chosen[-1]
         column = kernel(pool, take(pool, np.array([row])))[:, 0]
-        squared = np.maximum(diagonal + diagonal[row] - 2 * column, 0)
-        away = np.minimum(away, squared) if chosen else squared
-        away[row] = 0
-        chosen.append(row)
+        away = np.minimum(away, diagonal + diagonal[row] - 2 * column)
+        chosen.append(drawn(away, chosen, rng))
     return np.array(chosen)
 
 
@@ -100,16 +108,20 @@ def by_leverage(pool: Any, kernel: Kernel, size: int, rng: np.random.Generator) 
 
 
 def by_pivoted_cholesky(pool: Any, kernel: Kernel, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Randomly pivoted Cholesky: each by what those before do not span of it."""
-    left = np.maximum(kernel.diagonal(pool), 0)
+    """Randomly pivoted Cholesky: each by what those before do not span of it.
+
+    A pivot that is not positive, as an indefinite kernel may have, spans nothing.
+    """
+    left = np.array(kernel.diagonal(pool))
+    least = 1e-10 * left.max()
     factor = np.zeros((len(left), size))
     chosen: list[int] = []
     for step in range(size):
-        row = int(rng.choice(len(left), p=left / left.sum()))
+        row = drawn(left, chosen, rng)
         column = kernel(pool, take(pool, np.array([row])))[:, 0] - factor @ factor[row]
-        factor[:, step] = column / np.sqrt(max(column[row], 1e-300))
-        left = np.maximum(left - factor[:, step] ** 2, 0)
-        left[row] = 0
+        if column[row] > least:
+            factor[:, step] = column / np.sqrt(column[row])
+            left = left - factor[:, step] ** 2
         chosen.append(row)
     return np.array(chosen)
 
