@@ -118,6 +118,7 @@ TABLES = {
         METHODS,
         m=1000,
         max_iter=100,
+        limit=600.0,
     ),
     "table2": Table(
         (

@@ -135,6 +135,13 @@ def test_points_of_a_chart_are_where_their_numbers_are():
     assert "two &amp; more" in figure
 
 
+def test_numbers_of_many_sizes_are_drawn_by_their_logarithms():
+    figure = line_chart("s", "l", "s", {"one": [Point(1, 0.1, 5.0), Point(2, 1.0), Point(3, 10.0)]})
+    low, middle, high = (float(mark.get("cy")) for mark in shapes(figure, "circle"))
+    assert low - middle == pytest.approx(middle - high, abs=0.3)
+    assert {"0.1", "0.3", "1", "3", "10"} <= {text.text for text in shapes(figure, "text")}
+
+
 def test_parts_of_a_bar_add_up():
     figure = stacked_bars("time", "s", ("embedding", "clustering"), {"a": [3.0, 1.0], "b": [2.0, 0.0]})
     widths = [float(bar.get("width")) for bar in shapes(figure, "rect")]

@@ -1,6 +1,10 @@
 """What a page consists of."""
 
+import textwrap
 from dataclasses import dataclass
+
+#: Letters in a line of Markdown.
+WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -44,4 +48,4 @@ def _markdown(block: Block) -> str:
         lines = [block.header, ("---",) * len(block.header), *block.rows]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
     assert isinstance(block, Text)
-    return block.text
+    return textwrap.fill(block.text, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -7,6 +7,8 @@ from html import escape
 
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 12, 26, 36
+#: Numbers that differ by more than this factor are drawn by their logarithms.
+MANY_SIZES = 30
 MARKS = ("circle", "square", "diamond", "triangle")
 
 
@@ -21,14 +23,36 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers to places on the page."""
+    """From numbers to places on the page, by their logarithms if ``log``."""
 
     low: float
     high: float
     start: float
     end: float
+    log: bool = False
+
+    @classmethod
+    def around(cls, points: Sequence[Point], start: float, end: float) -> "Axis":
+        """With room for all points and their errors; numbers of many sizes by logarithms."""
+        values = [point.y for point in points]
+        if min(values) > 0 and max(values) > MANY_SIZES * min(values):
+            return cls(min(values) / 1.5, max(values) * 1.5, start, end, log=True)
+        ends = [point.y + sign * point.error for point in points for sign in (-1, 1)]
+        pad = 0.08 * (max(ends) - min(ends)) or 1.0
+        return cls(max(0.0, min(ends) - pad), max(ends) + pad, start, end)
+
+    @property
+    def ticks(self) -> list[float]:
+        if not self.log:
+            return ticks(self.low, self.high)
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        steps = (step * 10.0**power for power in powers for step in (1, 3))
+        return [step for step in steps if self.low <= step <= self.high]
 
     def __call__(self, value: float) -> float:
+        if self.log:
+            low, high, value = (math.log10(max(v, self.low)) for v in (self.low, self.high, value))
+            return self.start + (value - low) / (high - low) * (self.end - self.start)
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return self.start + share * (self.end - self.start)
 
@@ -47,10 +71,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 def line_chart(title: str, x_name: str, y_name: str, series: Mapping[str, Sequence[Point]]) -> str:
     """Lines with error bars, one for each series; places on the horizontal axis are evenly spaced."""
     places = sorted({point.x for points in series.values() for point in points})
-    ends = [p.y + s * p.error for points in series.values() for p in points for s in (-1, 1)]
     across = Axis(0, max(1, len(places) - 1), LEFT + 24, WIDTH - RIGHT - 24)
-    pad = 0.08 * (max(ends) - min(ends)) or 1.0
-    up = Axis(max(0.0, min(ends) - pad), max(ends) + pad, HEIGHT - BOTTOM, TOP)
+    up = Axis.around([point for points in series.values() for point in points], HEIGHT - BOTTOM, TOP)
     drawn = [*_frame(title, x_name, y_name, up)]
     drawn += [_label(across(i), f"{x:g}") for i, x in enumerate(places)]
     for number, points in enumerate(series.values()):
@@ -63,7 +85,7 @@ def line_chart(title: str, x_name: str, y_name: str, series: Mapping[str, Sequen
 
 def stacked_bars(title: str, unit: str, parts: Sequence[str], bars: Mapping[str, Sequence[float]]) -> str:
     """Horizontal bars, each a sum of parts."""
-    height = TOP + 30 * len(bars) + BOTTOM
+    height = TOP + 30 * len(bars) + 6
     across = Axis(0, max(sum(values) for values in bars.values()) * 1.18, 112, WIDTH - RIGHT)
     drawn = [f'<text class="title" x="8" y="16">{escape(title)}</text>']
     for place, (name, values) in enumerate(bars.items()):
@@ -79,7 +101,7 @@ def stacked_bars(title: str, unit: str, parts: Sequence[str], bars: Mapping[str,
 
 def _frame(title: str, x_name: str, y_name: str, up: Axis) -> Iterable[str]:
     yield f'<text class="title" x="8" y="16">{escape(title)}</text>'
-    for value in ticks(up.low, up.high):
+    for value in up.ticks:
         y = up(value)
         yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'

@@ -47,6 +47,10 @@ def title_of(part: Part, rows: Rows, table: str) -> str:
     return f"{SOURCES[part.dataset].title}, {part.kernel} kernel{size}{label}"
 
 
+def short_title(part: Part) -> str:
+    return SOURCES[part.dataset].title.partition(",")[0]
+
+
 def nmi_grid(table: str, rows: Rows, part: Part, reported: Published) -> Grid:
     """Mean and standard deviation, the paper's in brackets; bold by t-test among the approximations."""
     rivals = [method for method in part.methods if method != "Exact KKM"]
@@ -122,7 +126,7 @@ def total_grid(table: str, rows: Rows, part: Part) -> Grid:
 
 
 def charts(table: str, rows: Rows, part: Part) -> list[Block]:
-    name = SOURCES[part.dataset].title
+    name = short_title(part)
     found: list[Block] = []
     for value, label in (("nmi", "NMI (%)"), ("seconds", "seconds")):
         series = {method: points(rows, table, part, method, value) for method in part.methods}
@@ -149,7 +153,7 @@ def split_chart(table: str, rows: Rows, part: Part) -> list[Block]:
                 bars[f"{method[5:]}, l = {l}"] = [statistics.fmean(values) for values in both]
     if not bars:
         return []
-    title = f"{SOURCES[part.dataset].title}, {part.kernel}: embedding and clustering"
+    title = f"{short_title(part)}, {part.kernel}: embedding, clustering"
     return [Figure(stacked_bars(title, "s", ("embedding", "clustering"), bars), "Mean of all runs.")]
 
 

@@ -3,10 +3,9 @@
 import statistics
 from collections.abc import Iterator
 
-from benchmarks.paper.datasets import SOURCES
 from benchmarks.paper.pages.blocks import Block, Figure, Grid, Heading, Text
 from benchmarks.paper.pages.charts import stacked_bars
-from benchmarks.paper.pages.nmi import has_rows, key, title_of
+from benchmarks.paper.pages.nmi import has_rows, key, short_title, title_of
 from benchmarks.paper.pages.numbers import Key, Rows, leaders, mean_and_spread, seconds
 from benchmarks.paper.starting import STARTS
 from benchmarks.paper.tables import TABLES, Part
@@ -46,7 +45,7 @@ def time_chart(rows: Rows, part: Part, cells: dict[str, Key]) -> list[Block]:
     bars = {method: [statistics.fmean(values)] for method, values in found.items() if values}
     if not bars:
         return []
-    title = f"{SOURCES[part.dataset].title}: seconds"
+    title = f"{short_title(part)}: seconds"
     return [Figure(stacked_bars(title, "s", ("whole run",), bars), "Methods without a bar did not finish.")]
 
 
