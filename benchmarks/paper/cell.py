@@ -60,11 +60,11 @@ def run(cell: Cell, task: Task) -> Found:
 def measured(cell: Cell, data: Dataset, seed: int) -> dict[str, Any]:
     """A row; a failure is one too."""
     task = task_of(cell, data, seed)
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     try:
         with PeakMemory() as memory:
             found = run(cell, task)
-            elapsed = time.perf_counter() - begin
+            elapsed, cpu = time.perf_counter() - begin, time.process_time() - cpu
     except Exception as error:
         return {"seed": seed, "failed": f"{type(error).__name__}: {error}"[:300]}
     seconds = found.seconds
@@ -77,6 +77,7 @@ def measured(cell: Cell, data: Dataset, seed: int) -> dict[str, Any]:
         "seconds": round(total, 4),
         "embed_seconds": rounded(seconds.get("embed")),
         "cluster_seconds": rounded(seconds.get("cluster")),
+        "cpu_seconds": round(cpu, 4),
         "peak_bytes": memory.peak,
         "generated": data.y is None,
         **found.more,

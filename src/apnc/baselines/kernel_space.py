@@ -51,11 +51,6 @@ class Problem:
     asked: EmbeddingSettings
     settings: ClusterSettings
 
-    @property
-    def starts_from_rows(self) -> bool:
-        """Whether the first centroids are single rows, not means of a partition."""
-        return not self.settings.needs_all_rows
-
 
 def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterSettings) -> Problem:
     """Draw the samples and tune the kernel on them, as ``KernelKMeans`` does."""
@@ -71,7 +66,7 @@ def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterS
 def start(problem: Problem, restart: int) -> Array:
     """First centroids as memberships of the rows, shape (n, k); empty ones get the mean of all."""
     weights = problem.weights
-    if problem.starts_from_rows:
+    if not problem.settings.needs_all_rows:
         return one_hot(random_start(problem, restart), len(weights))
     labels = start_labels(problem, restart)[problem.exists]
     memberships = mean_memberships(labels, weights, problem.settings.n_clusters)

@@ -58,7 +58,7 @@ def starts_of(problem: Problem, Y: Chunks, at: Callable[[Array], Array]) -> Iter
     ``at`` gives the vectors of rows by their numbers (among those that exist); ``Y`` holds those of all rows.
     """
     for restart in range(problem.settings.n_init):
-        if problem.starts_from_rows:
+        if not problem.settings.needs_all_rows:
             yield at(random_start(problem, restart)).astype(np.float64)
         else:
             labelled = Y.map(EmbedAndLabel([], Given(start_labels(problem, restart))))
