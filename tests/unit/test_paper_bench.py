@@ -176,6 +176,38 @@ def test_data_of_a_path_is_no_stand_in(tmp_path, monkeypatch):
     assert source.load(4, fetch=False).X.shape == (4, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "fetcher", "X", "expected"),
+    [
+        ("usps", "fetch_openml", [[-1.0, 1.0]], [[-1.0, 1.0]]),
+        ("mnist", "fetch_openml", [[0, 255]], [[0.0, 1.0]]),
+        ("covtype", "fetch_covtype", [[2, 5], [4, 5]], [[0.0, 0.0], [1.0, 0.0]]),
+        ("newsgroups", "fetch_20newsgroups_vectorized", sparse.csr_matrix([[0.0, 1.0]]), [[0.0, 1.0]]),
+    ],
+)
+def test_data_sets_may_be_fetched(name, fetcher, X, expected, tmp_path, monkeypatch):
+    """On the paper's scales, by scikit-learn, and only if that was asked for."""
+    monkeypatch.setenv("APNC_DATA", str(tmp_path))
+    given = X if sparse.issparse(X) else np.array(X)
+    monkeypatch.setattr(f"sklearn.datasets.{fetcher}", lambda *_, **__: (given, np.arange(given.shape[0])))
+    assert datasets.SOURCES[name].missing(fetch=True) is None
+    found = datasets.SOURCES[name].load(None, fetch=True).X
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.toarray() if sparse.issparse(found) else found, expected)
+    with pytest.raises(FileNotFoundError, match="APNC_DATA"):
+        datasets.SOURCES[name].load(None, fetch=False)
+
+
+def test_the_rcv1_subset_is_the_one_described():
+    source = datasets.SOURCES["rcv1"]
+    if (missing := source.missing(fetch=False)) is not None:
+        pytest.skip(f"RCV1 is not here: {missing}")
+    data = source.load(None, fetch=False)
+    assert data.X.shape == (18_385, 47_236)
+    assert data.k == 42
+    assert np.unique(data.y, return_counts=True)[1].min() >= 50
+
+
 def test_generated_documents_are_sparse_rows_of_norm_one():
     data = datasets.SOURCES["rcv1-200k"].load(200, fetch=False)
     assert data.X.shape == (200, 47_236)
