@@ -32,7 +32,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--methods", type=names, default=[], help="by their names in the tables; ; between names with commas"
     )
-    parser.add_argument("--runs", type=int, help="runs at most")
+    parser.add_argument("--runs", type=int, help="runs of each cell, instead of those of the table")
     parser.add_argument("--rows", type=int, help="rows of the data at most")
     parser.add_argument("--fetch", action="store_true", help="download data that is not in APNC_DATA")
     parser.add_argument("--out", type=Path, help="folder of the rows")

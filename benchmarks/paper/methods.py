@@ -133,9 +133,11 @@ def approx(**options: Any) -> Method:
     )
 
 
-def two_stage(task: Task) -> Found:
-    km = baselines.TwoStageKernelKMeans(task.k, **task.kernel, n_landmarks=task.l, **task.shared)
-    return fitted(km, task.X)
+def two_stage(**options: Any) -> Method:
+    return lambda task: fitted(
+        baselines.TwoStageKernelKMeans(task.k, **task.kernel, n_landmarks=task.l, **task.shared, **options),
+        task.X,
+    )
 
 
 def fourier(estimator: type) -> Method:
@@ -194,12 +196,15 @@ METHODS: dict[str, Method] = {
     "Approx KKM": approx(),
     "RFF": fourier(baselines.FourierKMeans),
     "SV-RFF": fourier(baselines.SingularFourierKMeans),
-    "2-Stage": two_stage,
+    "2-Stage": two_stage(),
     "PSC": psc,
     "DASC": dasc,
     "k-means": k_means,
     "APNC-Nys": apnc("nystroem"),
     "APNC-SD": apnc("stable"),
+    "2-Stage, 10 starts": two_stage(n_init=10),
+    "APNC-Nys, 10 starts": apnc("nystroem", n_init=10),
+    "APNC-SD, 10 starts": apnc("stable", n_init=10),
 }
 #: Methods without landmarks, so without a choice of l.
 WITHOUT_LANDMARKS = ("Exact KKM", "RFF", "SV-RFF", "PSC", "DASC", "k-means")

@@ -26,7 +26,9 @@ TABLE2 = (
     "The paper's Table 2: m = 500, 20 iterations, self-tuned rbf kernel (and cosine for documents). The "
     "paper's times are minutes on 20 machines, ours seconds on one machine. The RCV1 subset is another "
     "one than the paper's, with other classes: its NMI must not be compared with the paper's. PSC took "
-    f"{published.PSC_MINUTES:g} minutes on the paper's RCV1, on 20 machines, against its 25 to 29."
+    f"{published.PSC_MINUTES:g} minutes on the paper's RCV1, on 20 machines, against its 25 to 29. "
+    "Methods with 10 starts look at ten sets of random rows on a sample and go on from the best, as "
+    "`KernelKMeans` does by default; all others have one."
 )
 TODAY = (
     "What the paper lacks: what people use today, on the same data. `apnc` and `apnc, stable` are "

@@ -29,7 +29,9 @@ Methods = Annotated[
         opt.CLUSTERING, "--methods", "NAMES", "Only these, by their names in the tables: APNC-Nys,RFF."
     ),
 ]
-Runs = Annotated[int | None, opt.option(opt.RUN, "--runs", "NUMBER", "Runs of each cell at most.")]
+Runs = Annotated[
+    int | None, opt.option(opt.RUN, "--runs", "NUMBER", "Runs of each cell, instead of those of the table.")
+]
 Rows = Annotated[int | None, opt.option(opt.DATA, "--rows", "NUMBER", "Rows of the data at most.")]
 Fetch = Annotated[bool, opt.option(opt.DATA, "--fetch", None, "Download data that is not in APNC_DATA.")]
 Folder = Annotated[
