@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench bench-smoke clean
+.PHONY: help setup demo test lint format bench bench-smoke paper clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -54,6 +54,10 @@ bench: $(VENV)/.all ## Compare with others side by side (an hour); rows to bench
 bench-smoke: $(VENV)/.all ## The same in small, to see that benchmarks still run
 	$(BIN)/python -m benchmarks.run --smoke --out $(VENV)/bench-smoke.jsonl
 	$(BIN)/python -m benchmarks.render --rows $(VENV)/bench-smoke.jsonl --page $(VENV)/bench-smoke.md
+
+paper: $(VENV)/.all ## Measure what is missing of the paper's tables (hours; data in APNC_DATA) and write the pages
+	$(BIN)/python -m benchmarks.paper all
+	$(BIN)/python -m benchmarks.paper render
 
 clean: ## Remove .venv and everything generated
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

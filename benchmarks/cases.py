@@ -37,7 +37,7 @@ def sizes(smoke: dict[str, int], **full: int) -> dict[str, dict[str, int]]:
 # Embedding
 
 
-def prepare_embedding(n: int, d: int, l: int, m: int) -> Prepared:  # noqa: E741
+def prepare_embedding(n: int, d: int, l: int, m: int) -> Prepared:
     X = data.blobs(n, d, 20)
     return {"X": X, "l": l, "m": m, "flops": 2.0 * n * l * (d + m)}
 
@@ -194,13 +194,13 @@ def euclidean_sklearn(p: Prepared) -> Timed:
 # Whole fits
 
 
-def prepare_covtype(n: int, l: int, m: int, iterations: int, seeds: int = 1) -> Prepared:  # noqa: E741
+def prepare_covtype(n: int, l: int, m: int, iterations: int, seeds: int = 1) -> Prepared:
     X, y, real = data.covtype(n)
     sizes = {"k": 7, "l": l, "m": m, "iterations": iterations, "seeds": seeds}
     return {"X": X, "y": y, "real_data": real, **sizes}
 
 
-def prepare_generated(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:  # noqa: E741
+def prepare_generated(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:
     X = data.blobs(n, d, k)
     return {"X": X, "y": None, "k": k, "l": l, "m": m, "iterations": iterations}
 

@@ -21,7 +21,7 @@ SETTINGS = {
 }
 
 
-def prepare(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:  # noqa: E741
+def prepare(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:
     """Overlapping Gaussian clusters in a Parquet file, with the cluster that each row was drawn from."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -26,7 +26,7 @@ def folder() -> Path:
     return Path(os.environ.get("APNC_BENCH_FILES", tempfile.gettempdir())) / "apnc-bench"
 
 
-def prepare(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:  # noqa: E741
+def prepare(n: int, d: int, k: int, l: int, m: int, iterations: int) -> Prepared:
     path = folder() / f"blobs-{n}-{d}-{k}.parquet"
     if not path.exists():
         subprocess.run(

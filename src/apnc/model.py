@@ -110,9 +110,7 @@ class ClusterModel:
 
     def labels(self, chunks: Chunks, dtype: type) -> Array:
         """Nearest centroid of each row, int32."""
-        labels = assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
-        assert labels is not None
-        return labels
+        return assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
 
     def label_steps(self, dtype: type) -> list[Callable[[Chunk], Chunk]]:
         """Maps of a chunk to its labels."""

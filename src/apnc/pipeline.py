@@ -287,7 +287,8 @@ def fit_clusters(
     advice.warn_if_empty(last.sums.counts)
     model = ClusterModel(embedding, found.centroids)
     inertia = last.sums.inertia * model.scale**2
-    return ClusterFit(model, last.labels, inertia, found.n_iter, last.sums.counts, last.n_rows)
+    labels = last.labels if last.parts else None
+    return ClusterFit(model, labels, inertia, found.n_iter, last.sums.counts, last.n_rows)
 
 
 def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:

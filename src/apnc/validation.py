@@ -91,7 +91,7 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
             "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
             "is unknown. Normalise the matrix before: K / sqrt(outer(diag(K), diag(K)))."
         )
-    _check_gamma(kernel, gamma)
+    check_gamma(kernel, gamma)
     return KernelChoice(
         kernel, gamma, estimator.coef0, estimator.degree, params, bool(estimator.normalize_kernel)
     )
@@ -134,7 +134,8 @@ def _check_shape(coef0: Any, degree: Any) -> None:
         raise ValueError(f"degree={degree!r} must be a positive number.")
 
 
-def _check_gamma(kernel: Any, gamma: Any) -> None:
+def check_gamma(kernel: Any, gamma: Any) -> None:
+    """Refuse a gamma that is no width, or that the kernel would ignore."""
     if gamma is None:
         return
     if kernel not in SCALED + SLOPED:
@@ -238,11 +239,17 @@ def read(estimator: Any, X: Any, reset: bool) -> Any:
     kernel = check_kernel_name(estimator.kernel)
     if are_objects(kernel, X):
         return as_objects(X)
+    if kernel != "precomputed":
+        return read_vectors(estimator, X, reset, kernel)
     refuse_text(kernel, X)
     X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", reset=reset)
-    if kernel != "precomputed":
-        return as_vectors(X, kernel)
     return as_given_kernel(X) if reset else GivenRows(as_csr(X))
+
+
+def read_vectors(estimator: Any, X: Any, reset: bool, kernel: Any = "linear") -> Any:
+    """X as an array or CSR matrix of features."""
+    refuse_text(kernel, X)
+    return as_vectors(validate_data(estimator, X, accept_sparse="csr", dtype="numeric", reset=reset), kernel)
 
 
 def read_source(estimator: Any, data: Any, reset: bool) -> Source:

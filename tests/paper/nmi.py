@@ -19,7 +19,8 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import apnc
 from apnc import KernelKMeans
-from tests.paper.data import data_folder
+from benchmarks.paper.datasets import SOURCES
+from benchmarks.paper.methods import NEURAL, POLYNOMIAL
 
 DEFAULT_OUT = Path(__file__).parents[2] / "benchmarks" / "results" / "paper_nmi.jsonl"
 
@@ -37,8 +38,6 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-NEURAL = {"kernel": "sigmoid", "gamma": 0.0045, "coef0": 0.11}
-POLYNOMIAL = {"kernel": "polynomial", "gamma": 1.0, "degree": 5, "coef0": 1}
 CASES = [
     Case("usps", NEURAL, "nystroem", {50: 56.5, 100: 58, 300: 58.5}),
     Case("usps", NEURAL, "stable", {50: 56.5, 100: 58, 300: 58}),
@@ -50,16 +49,11 @@ CASES = [
 ]
 
 
-def load(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows on the paper's scale, float32, and class labels."""
-    with np.load(folder / f"{name}.npz") as file:
-        X, y = file["X"].astype(np.float32), file["y"]
-    if name == "mnist":
-        X /= 255
-    if name == "covtype":
-        low, high = X.min(axis=0), X.max(axis=0)
-        X = (X - low) / np.where(high > low, high - low, 1)
-    return X, y
+    data = SOURCES[name].load(None, fetch=False)
+    assert data.y is not None
+    return data.X, data.y
 
 
 def run(case: Case, X: np.ndarray, y: np.ndarray, n_landmarks: int, seed: int) -> dict[str, Any]:
@@ -106,15 +100,14 @@ def main() -> None:
     parser.add_argument("--only", default="usps,mnist,covtype")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
     options = parser.parse_args()
-    folder = data_folder()
     wanted = options.only.split(",")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with options.out.open("w") as out:
         for name in wanted:
-            if folder is None or not (folder / f"{name}.npz").exists():
-                print(f"{name}: not found; set APNC_DATA to the folder that holds {name}.npz")
+            if (missing := SOURCES[name].missing(fetch=False)) is not None:
+                print(f"{name}: not found; {missing}")
                 continue
-            X, y = load(name, folder)
+            X, y = load(name)
             for case in (case for case in CASES if case.data == name):
                 for n_landmarks in case.bars:
                     rows = [run(case, X, y, n_landmarks, seed) for seed in range(options.seeds)]

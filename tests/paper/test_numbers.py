@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.paper.data import data_folder
+from benchmarks.paper.datasets import SOURCES
 from tests.paper.nmi import CASES, load, run
 
 
@@ -11,9 +11,8 @@ from tests.paper.nmi import CASES, load, run
     "case", [case for case in CASES if case.data == "usps"], ids=lambda case: case.embedding
 )
 def test_usps(case):
-    folder = data_folder()
-    if folder is None or not (folder / "usps.npz").exists():
-        pytest.skip("USPS is not here: set APNC_DATA to the folder that holds usps.npz")
-    X, y = load("usps", folder)
+    if (missing := SOURCES["usps"].missing(fetch=False)) is not None:
+        pytest.skip(f"USPS is not here: {missing}")
+    X, y = load("usps")
     scores = [run(case, X, y, 300, seed)["nmi"] for seed in range(3)]
     assert np.mean(scores) > case.bars[300] - 2

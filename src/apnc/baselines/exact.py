@@ -1,6 +1,5 @@
 """Exact kernel k-means (Eq. 1 and 2), and the estimator it shares with its approximations."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -8,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, validation
+from apnc import validation
 from apnc.baselines.kernel_space import (
     Array,
     Centroids,
@@ -21,18 +19,15 @@ from apnc.baselines.kernel_space import (
     best_run,
     kernel_matrix,
     largest_entries,
-    pose,
     rounding,
 )
-from apnc.embeddings import NystroemEmbedding
+from apnc.baselines.posing import posed, warn_of
 from apnc.engines.contract import Chunk, Chunks
 from apnc.engines.local import n_threads
 from apnc.kernels import Kernel, gamma_of
 from apnc.sampling import take
 from apnc.sources.chunks import Layout, in_memory
 from apnc.sources.rows import n_rows
-
-INITS = ("random", "random-partition")
 
 
 class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
@@ -61,7 +56,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
         problem = self._pose(rows, validation.check_weights(sample_weight, n_rows(rows)))
         with self._space(problem) as space:
             best = best_run(space, problem)
-        _warn_of(best, problem.settings)
+        warn_of(best.converged, best.last.labels, problem.settings)
         self._store(problem, space, best)
         self.labels_ = self._all_labels(rows, problem.exists, best.last.labels)
         return self
@@ -91,15 +86,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
         return labels
 
     def _pose(self, rows: Any, weights: Array) -> Problem:
-        choice = validation.check_kernel_choice(self)
-        k = validation.positive_integer("n_clusters", self.n_clusters)
-        n_init = validation.positive_integer("n_init", self.n_init)
-        init = _check_init(self.init, n_init, len(weights), k)
-        max_iter = validation.positive_integer("max_iter", self.max_iter)
-        n_landmarks = validation.size_or_auto("n_landmarks", getattr(self, "n_landmarks", 1))
-        seed = validation.random_seed(self.random_state)
-        asked = pipeline.EmbeddingSettings(choice, NystroemEmbedding(), n_landmarks, "auto", seed, k)
-        return pose(rows, weights, asked, pipeline.ClusterSettings(k, init, n_init, max_iter, 0.0, seed))
+        return posed(self, rows, weights, validation.check_kernel_choice(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,37 +94,6 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel == "chi2"
         return tags
-
-
-def _check_init(init: Any, n_init: int, n: int, k: int) -> Any:
-    """``init`` as a known name or as n start labels."""
-    if isinstance(init, str):
-        return validation.known_name("init", init, INITS)
-    labels = np.asarray(init)
-    if labels.dtype.kind not in "iu":
-        raise ValueError(
-            f"init must be one of {', '.join(INITS)}, or {n} integer start labels; got "
-            f"{type(init).__name__} of type {labels.dtype}."
-        )
-    if n_init > 1:
-        raise ValueError(f"n_init={n_init} has no effect with start labels, a single start; use n_init=1.")
-    return validation.check_start_labels(labels, n, k)
-
-
-def _warn_of(run: Run, settings: pipeline.ClusterSettings) -> None:
-    if not run.converged:
-        warnings.warn(
-            f"Not converged after max_iter={settings.max_iter} iterations. Raise max_iter.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    n_filled = len(np.unique(run.last.labels))
-    if n_filled < settings.n_clusters:
-        warnings.warn(
-            f"Only {n_filled} of {settings.n_clusters} clusters hold rows: the data has that few "
-            "distinct rows, or max_iter was too small to fill them.",
-            stacklevel=3,
-        )
 
 
 @dataclass(frozen=True)
@@ -237,11 +193,15 @@ class ExactKernelKMeans(KernelSpaceKMeans):
         self.memory_bytes = memory_bytes
         self.random_state = random_state
 
-    @contextmanager
-    def _space(self, problem: Problem) -> Iterator[Space]:
-        n, k = len(problem.weights), problem.settings.n_clusters
-        chunks = in_memory(problem.rows, problem.weights, Layout(8 * (n + k), n_threads(None))).chunks
-        K = kernel_matrix(chunks, problem.kernel, problem.rows)
-        fits = 8 * n * n <= validation.non_negative("memory_bytes", self.memory_bytes)
-        with K.cached() if fits else nullcontext(K) as kept:
-            yield ExactSpace(kept, problem.kernel, problem.rows)
+    def _space(self, problem: Problem) -> AbstractContextManager[Space]:
+        return exact_space(problem, validation.non_negative("memory_bytes", self.memory_bytes))
+
+
+@contextmanager
+def exact_space(problem: Problem, memory_bytes: float) -> Iterator[Space]:
+    """The space of all rows of a problem; K is kept if it takes no more memory than that."""
+    n, k = len(problem.weights), problem.settings.n_clusters
+    chunks = in_memory(problem.rows, problem.weights, Layout(8 * (n + k), n_threads(None))).chunks
+    K = kernel_matrix(chunks, problem.kernel, problem.rows)
+    with K.cached() if 8 * n * n <= memory_bytes else nullcontext(K) as kept:
+        yield ExactSpace(kept, problem.kernel, problem.rows)

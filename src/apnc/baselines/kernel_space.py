@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from apnc import advice
 from apnc.clustering.seeding import random_rows
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunk, Chunks
@@ -57,7 +56,6 @@ def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterS
     """Draw the samples and tune the kernel on them, as ``KernelKMeans`` does."""
     data = in_memory(rows, weights, Layout(8 * numbers_held(rows), n_threads(None)))
     drawn = draw_samples(data, asked)
-    advice.refuse_too_few(settings.n_clusters, drawn.census)
     tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
     kernel = asked.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
     exists = weights > 0
@@ -67,11 +65,11 @@ def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterS
 
 def start(problem: Problem, restart: int) -> Array:
     """First centroids as memberships of the rows, shape (n, k); empty ones get the mean of all."""
-    init, weights = problem.settings.init, problem.weights
-    if isinstance(init, str) and init == "random":
+    weights = problem.weights
+    if not problem.settings.needs_all_rows:
         return one_hot(random_start(problem, restart), len(weights))
-    labels = random_partition(problem, restart) if isinstance(init, str) else init
-    memberships = mean_memberships(labels[problem.exists], weights, problem.settings.n_clusters)
+    labels = start_labels(problem, restart)[problem.exists]
+    memberships = mean_memberships(labels, weights, problem.settings.n_clusters)
     memberships[:, ~memberships.any(axis=0)] = (weights / weights.sum())[:, None]
     return memberships
 
@@ -87,6 +85,12 @@ def random_start(problem: Problem, restart: int) -> Array:
     keys = np.concatenate([keys_of(problem.drawn.hashes(chunk), seed) for chunk in problem.data.chunks])
     distinct, first = np.unique(keys[problem.exists], return_index=True)
     return first[np.searchsorted(distinct, wanted)]
+
+
+def start_labels(problem: Problem, restart: int) -> Array:
+    """Start labels of all rows, given or drawn."""
+    init = problem.settings.init
+    return random_partition(problem, restart) if isinstance(init, str) else init
 
 
 def random_partition(problem: Problem, restart: int) -> Array:

@@ -7,6 +7,7 @@ import typer
 
 from apnc import __version__
 from apnc.cli.applying import embed, predict
+from apnc.cli.benching import bench
 from apnc.cli.evaluating import evaluate
 from apnc.cli.failures import BAD_INPUT, Commands
 from apnc.cli.fitting import fit
@@ -28,7 +29,7 @@ def help_of(command: Callable[..., None]) -> str:
 
 
 # One line for each command; a new one is added here.
-for command in (fit, predict, embed, evaluate, inspect, plan):
+for command in (fit, predict, embed, evaluate, inspect, plan, bench):
     app.command(help=help_of(command))(command)
 
 

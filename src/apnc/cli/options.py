@@ -18,16 +18,19 @@ ENGINES = ("local", "spark")
 SCALES = ("minmax", "standard", "unit", "none")
 
 
-def _option(
+def option(
     panel: str, name: str, metavar: str | None, help: str, words: Iterable[str] = (), **more: Any
 ) -> Any:
-    complete = _starting_with(tuple(words)) if words else None
+    """An option of a command, in a panel of its help; ``words`` complete its value."""
+    complete = starting_with(tuple(words)) if words else None
     return typer.Option(
         name, metavar=metavar, help=help, rich_help_panel=panel, autocompletion=complete, **more
     )
 
 
-def _starting_with(words: tuple[str, ...]) -> Callable[[str], list[str]]:
+def starting_with(words: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """What completes a value that is one of some words."""
+
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
 
@@ -46,14 +49,12 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that apn
 
 Columns = Annotated[
     list[str] | None,
-    _option(
-        DATA, "--columns", "NAMES", "Features, in this order: a,b,c. Without it: all columns of numbers."
-    ),
+    option(DATA, "--columns", "NAMES", "Features, in this order: a,b,c. Without it: all columns of numbers."),
 ]
-Exclude = Annotated[list[str] | None, _option(DATA, "--exclude", "NAMES", "Columns that are not features.")]
+Exclude = Annotated[list[str] | None, option(DATA, "--exclude", "NAMES", "Columns that are not features.")]
 IdColumn = Annotated[
     list[str] | None,
-    _option(
+    option(
         DATA,
         "--id-column",
         "NAMES",
@@ -62,11 +63,11 @@ IdColumn = Annotated[
     ),
 ]
 WeightColumn = Annotated[
-    str | None, _option(DATA, "--weight-column", "NAME", "Column of weights: a row of weight 2 counts twice.")
+    str | None, option(DATA, "--weight-column", "NAME", "Column of weights: a row of weight 2 counts twice.")
 ]
 DropNull = Annotated[
     bool,
-    _option(
+    option(
         DATA,
         "--drop-null",
         None,
@@ -76,7 +77,7 @@ DropNull = Annotated[
 ]
 Format = Annotated[
     str | None,
-    _option(
+    option(
         DATA,
         "--format",
         "NAME",
@@ -86,7 +87,7 @@ Format = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    _option(
+    option(
         DATA,
         "--separator",
         "CHARACTER",
@@ -95,7 +96,7 @@ Separator = Annotated[
 ]
 ObjectField = Annotated[
     str | None,
-    _option(
+    option(
         DATA,
         "--object-field",
         "NAME",
@@ -104,7 +105,7 @@ ObjectField = Annotated[
 ]
 Scale = Annotated[
     str,
-    _option(
+    option(
         DATA,
         "--scale",
         "NAME",
@@ -116,7 +117,7 @@ Scale = Annotated[
 
 Kernel = Annotated[
     str,
-    _option(
+    option(
         KERNEL,
         "--kernel",
         "NAME",
@@ -126,7 +127,7 @@ Kernel = Annotated[
 ]
 Gamma = Annotated[
     str | None,
-    _option(
+    option(
         KERNEL,
         "--gamma",
         "NUMBER",
@@ -135,19 +136,19 @@ Gamma = Annotated[
     ),
 ]
 Coef0 = Annotated[
-    float, _option(KERNEL, "--coef0", "NUMBER", "Constant of the polynomial and sigmoid kernels.")
+    float, option(KERNEL, "--coef0", "NUMBER", "Constant of the polynomial and sigmoid kernels.")
 ]
-Degree = Annotated[float, _option(KERNEL, "--degree", "NUMBER", "Exponent of the polynomial kernel.")]
+Degree = Annotated[float, option(KERNEL, "--degree", "NUMBER", "Exponent of the polynomial kernel.")]
 NormalizeKernel = Annotated[
-    bool, _option(KERNEL, "--normalize-kernel", None, "Divide k(x, y) by the root of k(x, x) k(y, y).")
+    bool, option(KERNEL, "--normalize-kernel", None, "Divide k(x, y) by the root of k(x, x) k(y, y).")
 ]
 Embedding = Annotated[
     str,
-    _option(KERNEL, "--embedding", "NAME", f"How rows become vectors: {', '.join(EMBEDDINGS)}.", EMBEDDINGS),
+    option(KERNEL, "--embedding", "NAME", f"How rows become vectors: {', '.join(EMBEDDINGS)}.", EMBEDDINGS),
 ]
 Landmarks = Annotated[
     str,
-    _option(
+    option(
         KERNEL,
         "--landmarks",
         "NUMBER",
@@ -157,31 +158,29 @@ Landmarks = Annotated[
 ]
 Components = Annotated[
     str,
-    _option(KERNEL, "--components", "NUMBER", "Length of the vectors that rows become, at most.", ["auto"]),
+    option(KERNEL, "--components", "NUMBER", "Length of the vectors that rows become, at most.", ["auto"]),
 ]
 
-Clusters = Annotated[int, _option(CLUSTERING, "--clusters", "NUMBER", "How many clusters to find.")]
-Init = Annotated[
-    str, _option(CLUSTERING, "--init", "NAME", f"How clusters begin: {', '.join(INITS)}.", INITS)
-]
+Clusters = Annotated[int, option(CLUSTERING, "--clusters", "NUMBER", "How many clusters to find.")]
+Init = Annotated[str, option(CLUSTERING, "--init", "NAME", f"How clusters begin: {', '.join(INITS)}.", INITS)]
 NInit = Annotated[
     str,
-    _option(
+    option(
         CLUSTERING, "--n-init", "NUMBER", "Starts that are tried on a sample; the best is taken.", ["auto"]
     ),
 ]
-MaxIter = Annotated[int, _option(CLUSTERING, "--max-iter", "NUMBER", "Iterations at most.")]
+MaxIter = Annotated[int, option(CLUSTERING, "--max-iter", "NUMBER", "Iterations at most.")]
 Tol = Annotated[
-    float, _option(CLUSTERING, "--tol", "NUMBER", "How little the centroids move when it has converged.")
+    float, option(CLUSTERING, "--tol", "NUMBER", "How little the centroids move when it has converged.")
 ]
 
 SaveModel = Annotated[
     str | None,
-    _option(OUTPUT, "--model", "FILE", "Model file to write, for apnc predict, embed and inspect."),
+    option(OUTPUT, "--model", "FILE", "Model file to write, for apnc predict, embed and inspect."),
 ]
 SaveLabels = Annotated[
     str | None,
-    _option(
+    option(
         OUTPUT,
         "--labels",
         "FILE",
@@ -190,7 +189,7 @@ SaveLabels = Annotated[
 ]
 Labels = Annotated[
     str,
-    _option(
+    option(
         OUTPUT,
         "--labels",
         "FILE",
@@ -199,18 +198,18 @@ Labels = Annotated[
 ]
 Out = Annotated[
     str,
-    _option(
+    option(
         OUTPUT,
         "--out",
         "FILE",
         "File of vectors to write: .npy, or a table: .parquet, .arrow, .feather, .csv, .csv.gz.",
     ),
 ]
-Json = Annotated[bool, _option(OUTPUT, "--json", None, "Print one line of JSON instead of the summary.")]
+Json = Annotated[bool, option(OUTPUT, "--json", None, "Print one line of JSON instead of the summary.")]
 
 MemoryLimit = Annotated[
     str | None,
-    _option(
+    option(
         RUN,
         "--memory-limit",
         "SIZE",
@@ -220,14 +219,12 @@ MemoryLimit = Annotated[
 ]
 Seed = Annotated[
     int,
-    _option(
-        CLUSTERING, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result."
-    ),
+    option(CLUSTERING, "--seed", "NUMBER", "Begins the random numbers; the same seed gives the same result."),
 ]
-Threads = Annotated[int | None, _option(RUN, "--threads", "NUMBER", "Cores to use. Without it: all.")]
+Threads = Annotated[int | None, option(RUN, "--threads", "NUMBER", "Cores to use. Without it: all.")]
 Engine = Annotated[
     str,
-    _option(
+    option(
         RUN,
         "--engine",
         "NAME",
@@ -237,7 +234,7 @@ Engine = Annotated[
 ]
 Master = Annotated[
     str | None,
-    _option(
+    option(
         RUN,
         "--master",
         "URL",
@@ -245,12 +242,12 @@ Master = Annotated[
         "spark-submit says, else all cores of this machine.",
     ),
 ]
-Quiet = Annotated[bool, _option(RUN, "--quiet", None, "Show no progress.")]
-Strict = Annotated[bool, _option(RUN, "--strict", None, "End with exit code 3 if it has not converged.")]
-Debug = Annotated[bool, _option(RUN, "--debug", None, "Show where in the program an error comes from.")]
+Quiet = Annotated[bool, option(RUN, "--quiet", None, "Show no progress.")]
+Strict = Annotated[bool, option(RUN, "--strict", None, "End with exit code 3 if it has not converged.")]
+Debug = Annotated[bool, option(RUN, "--debug", None, "Show where in the program an error comes from.")]
 Config = Annotated[
     str | None,
-    _option(
+    option(
         RUN,
         "--config",
         "FILE",
@@ -262,7 +259,7 @@ Config = Annotated[
 ]
 KernelAgain = Annotated[
     str | None,
-    _option(
+    option(
         KERNEL,
         "--kernel",
         "NAME",
@@ -272,7 +269,7 @@ KernelAgain = Annotated[
 ]
 Trust = Annotated[
     str | None,
-    _option(
+    option(
         KERNEL,
         "--trust",
         "NAME",

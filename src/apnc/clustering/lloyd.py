@@ -74,9 +74,9 @@ class Assignment:
         return Assignment(self.parts + other.parts, self.sums + other.sums, self.n_rows + other.n_rows)
 
     @property
-    def labels(self) -> Array | None:
-        """All labels in row order, int32; None if they were not kept."""
-        return np.concatenate(self.parts) if self.parts else None
+    def labels(self) -> Array:
+        """All labels in row order, int32, if they were kept."""
+        return np.concatenate(self.parts)
 
 
 @dataclass(frozen=True)

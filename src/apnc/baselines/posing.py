@@ -1,0 +1,64 @@
+"""From the parameters of a baseline to a problem, and what its user is told of the result."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from apnc import advice, validation
+from apnc.baselines.kernel_space import Problem, pose
+from apnc.embeddings import NystroemEmbedding
+from apnc.kernels import KernelChoice
+from apnc.pipeline import ClusterSettings, EmbeddingSettings
+
+Array = npt.NDArray[Any]
+
+INITS = ("random", "random-partition")
+
+
+def posed(estimator: Any, rows: Any, weights: Array, choice: KernelChoice) -> Problem:
+    """The problem of a baseline: parameters checked, samples drawn and kernel tuned as by ``KernelKMeans``."""
+    k = validation.positive_integer("n_clusters", estimator.n_clusters)
+    n_init = validation.positive_integer("n_init", estimator.n_init)
+    init = check_init(estimator.init, n_init, len(weights), k)
+    max_iter = validation.positive_integer("max_iter", estimator.max_iter)
+    n_landmarks = validation.size_or_auto("n_landmarks", getattr(estimator, "n_landmarks", 1))
+    seed = validation.random_seed(estimator.random_state)
+    asked = EmbeddingSettings(choice, NystroemEmbedding(), n_landmarks, "auto", seed, k)
+    problem = pose(rows, weights, asked, ClusterSettings(k, init, n_init, max_iter, 0.0, seed))
+    advice.refuse_too_few(k, problem.drawn.census)
+    return problem
+
+
+def check_init(init: Any, n_init: int, n: int, k: int) -> Any:
+    """``init`` as a known name or as n start labels."""
+    if isinstance(init, str):
+        return validation.known_name("init", init, INITS)
+    labels = np.asarray(init)
+    if labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must be one of {', '.join(INITS)}, or {n} integer start labels; got "
+            f"{type(init).__name__} of type {labels.dtype}."
+        )
+    if n_init > 1:
+        raise ValueError(f"n_init={n_init} has no effect with start labels, a single start; use n_init=1.")
+    return validation.check_start_labels(labels, n, k)
+
+
+def warn_of(converged: bool, labels: Array, settings: ClusterSettings) -> None:
+    """Warn of a fit that did not converge, and of empty clusters."""
+    if not converged:
+        warnings.warn(
+            f"Not converged after max_iter={settings.max_iter} iterations. Raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    n_filled = len(np.unique(labels))
+    if n_filled < settings.n_clusters:
+        warnings.warn(
+            f"Only {n_filled} of {settings.n_clusters} clusters hold rows: the data has that few "
+            "distinct rows, or max_iter was too small to fill them.",
+            stacklevel=3,
+        )

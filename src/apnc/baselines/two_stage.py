@@ -1,0 +1,106 @@
+"""2-Stage: exact kernel k-means on a sample, and its labels carried on to all rows."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+from apnc import validation
+from apnc.baselines.exact import KernelSpaceKMeans, exact_space
+from apnc.baselines.kernel_space import Problem, best_run, pose
+from apnc.baselines.posing import INITS, warn_of
+from apnc.kernels import PrecomputedKernel
+from apnc.pipeline import choose_landmarks
+from apnc.sources.rows import n_rows
+
+#: A sample's kernel matrix is kept if it takes no more.
+MEMORY_BYTES = 1 << 30
+
+
+class TwoStageKernelKMeans(KernelSpaceKMeans):
+    """2-Stage: exact kernel k-means on l sampled rows; all others go to the nearest of its frozen centroids.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    kernel, gamma, coef0, degree, kernel_params, normalize_kernel
+        As of ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+    n_landmarks : int or "auto", default="auto"
+        l. The samples are the landmarks of ``KernelKMeans`` with the same ``random_state``.
+    init : {"random", "random-partition"}, default="random"
+        How the clustering of the sample starts; "random": from k of its rows, drawn by weight.
+    n_init : int, default=1
+        Starts, of which the one of lowest inertia is kept.
+    max_iter : int, default=300
+        Iterations on the sample.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,), int32.
+    inertia_ : weighted sum of squared distances to the nearest centroid, over the sample.
+    n_iter_ : iterations of the best start.
+    gamma_ : gamma as used, None where the kernel has none.
+    landmarks_ : the l samples (``landmark_indices_`` for precomputed kernels).
+    n_landmarks_ : l as used.
+
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        coef0: float = 1,
+        degree: float = 3,
+        kernel_params: dict[str, Any] | None = None,
+        normalize_kernel: bool = False,
+        n_landmarks: int | str = "auto",
+        init: str = "random",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.n_landmarks = n_landmarks
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster a sample of X and label all of it; parameters as of ``ExactKernelKMeans.fit``."""
+        if not isinstance(self.init, str):
+            raise ValueError(
+                f"init must be one of {', '.join(INITS)}: start labels would be those of a sample not yet drawn."
+            )
+        rows = validation.read(self, X, reset=True)
+        weights = validation.check_weights(sample_weight, n_rows(rows))
+        sampled = first_stage(self._pose(rows, weights))
+        with exact_space(sampled, MEMORY_BYTES) as space:
+            best = best_run(space, sampled)
+        warn_of(best.converged, best.last.labels, sampled.settings)
+        self._store(sampled, space, best)
+        self.n_landmarks_ = len(sampled.weights)
+        if isinstance(sampled.kernel, PrecomputedKernel):
+            self.landmark_indices_ = sampled.rows.numbers
+        else:
+            self.landmarks_ = sampled.rows
+        self.labels_ = self._labels(rows)
+        return self
+
+
+def first_stage(problem: Problem) -> Problem:
+    """The same problem on the sample alone, with the kernel that was tuned on all rows."""
+    k, asked = problem.settings.n_clusters, problem.asked.n_landmarks
+    if asked != "auto" and int(asked) < k:
+        raise ValueError(
+            f"n_landmarks={asked} must be at least n_clusters={k}: only the sample is clustered."
+        )
+    sample = choose_landmarks(problem.drawn, problem.asked)
+    return replace(pose(sample.rows, sample.weights, problem.asked, problem.settings), kernel=problem.kernel)
