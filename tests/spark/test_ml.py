@@ -1,5 +1,6 @@
 """apnc.spark: the estimator of pyspark.ml does what apnc.KernelKMeans does, with the manners of pyspark.ml."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -329,7 +330,9 @@ class TestSaving:
         model.save(f"{tmp_path}/model")
         vectors.write.parquet(f"{tmp_path}/rows")
         command = [sys.executable, "-c", LOAD, f"{tmp_path}/model", f"{tmp_path}/rows"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        # A Connect session leaves its mark on the environment.
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=plain)
         assert done.returncode == 0, done.stderr[-2000:]
         said = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if " " in line}
         assert said["labels"] == [str(label) for label in expected.labels_]

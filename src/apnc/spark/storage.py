@@ -20,8 +20,8 @@ from apnc.persistence.functions import Functions, import_name
 from apnc.persistence.loading import read_estimator
 from apnc.spark.parameters import LOCAL_NAMES
 
-#: Bytes of a model in a row: below the largest message of Spark Connect.
-PART_BYTES = 1 << 26
+#: Bytes of a model in a row: Spark holds several copies of one while it writes it, in a heap of 1 GB by default.
+PART_BYTES = 1 << 24
 #: The kernel function, or its trusted name, for what is loaded within ``given_kernel``.
 NOTHING = Functions()
 GIVEN: ContextVar[Functions] = ContextVar("apnc_given_kernel", default=NOTHING)
@@ -93,7 +93,7 @@ class ModelWriter(Writer):
     def _write_part(self, path: str, number: int, part: bytes) -> None:
         table = pa.table({"part": pa.array([number], pa.int32()), "bytes": pa.array([part], pa.binary())})
         frame = self.sparkSession.createDataFrame(table).coalesce(1)
-        frame.write.mode("append" if number else "errorifexists").parquet(f"{path}/model")
+        frame.write.mode("append" if number else "error").parquet(f"{path}/model")
 
 
 def is_plain(value: Any) -> bool:
