@@ -142,6 +142,7 @@ def test_few_know_spark():
     ours = {user for user in users if not user.startswith("spark/")}
     assert ours == {
         "cli/on_spark.py",
+        "engines/spark.py",
         "engines/spark_session.py",
         "engines/spark_tasks.py",
         "sources/frames.py",

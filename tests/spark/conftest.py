@@ -64,7 +64,7 @@ def spark(tmp_path_factory):
     elif MODE == "connect":
         yield from quiet(apnc.spark.session(**SETTINGS, **{"spark.remote": "local[2]"}))
     else:
-        yield from quiet(apnc.spark.session("local[2]", **SETTINGS))
+        yield from quiet(apnc.spark.session("local[2,4]", **SETTINGS))
 
 
 def quiet(session):

@@ -135,7 +135,7 @@ def test_cached_blocks_lost_in_an_iteration(spark, frame_of, rows, expected, mon
     def drop(n_iter, *_):
         if n_iter == 2:
             for rdd in list(context._jsc.getPersistentRDDs().values()):
-                context._jvm.org.apache.spark.SparkEnv.get().blockManager().master().removeRdd(rdd.id(), True)
+                context._jsc.sc().unpersistRDD(rdd.id(), True)
                 lost.append(rdd.id())
         return False
 
@@ -155,25 +155,29 @@ def broken_on_workers(A, B):
     return A @ B.T
 
 
-def full_disk(A, B):
-    from pyspark import TaskContext
-
-    if TaskContext.get() is not None:
+class FullDisk(lloyd.SumByNearest):
+    def __call__(self, chunk):
         raise OSError(28, "No space left on device")
-    return A @ B.T
 
 
-@pytest.mark.parametrize(
-    ("kernel", "error", "message"),
-    [
-        (broken_on_workers, KeyError, "a table that is not there"),
-        (full_disk, RuntimeError, r"^The Spark job failed: OSError: \[Errno 28\] No space left on device$"),
-    ],
-)
-def test_what_always_fails_says_why(spark, frame_of, rows, kernel, error, message):
-    source = apnc.sources.open(frame_of(rows), exclude=["id"])
+def check_nothing_is_left(spark, source, **options):
     where = used(source.chunks(1000))
-    with pytest.raises(error, match=message):
-        KernelKMeans(**SETTINGS, kernel=kernel).fit(source)
-    assert in_sparks_cache(spark) == 0
-    assert not local_files(where)
+    try:
+        KernelKMeans(**SETTINGS, **options).fit(source)
+    finally:
+        assert in_sparks_cache(spark) == 0
+        assert not local_files(where)
+
+
+def test_a_kernel_that_always_fails_says_why(spark, frame_of, rows):
+    source = apnc.sources.open(frame_of(rows), exclude=["id"])
+    with pytest.raises(ValueError, match=r"^The kernel broken_on_workers failed.*a table that is not there"):
+        check_nothing_is_left(spark, source, kernel=broken_on_workers)
+
+
+def test_a_machine_that_always_fails_says_why(spark, frame_of, rows, monkeypatch):
+    monkeypatch.setattr(lloyd, "SumByNearest", FullDisk)
+    source = apnc.sources.open(frame_of(rows), exclude=["id"])
+    message = r"^The Spark job failed: OSError: \[Errno 28\] No space left on device$"
+    with pytest.raises(RuntimeError, match=message):
+        check_nothing_is_left(spark, source)

@@ -28,10 +28,11 @@ def fitted(digits):
 
 @pytest.mark.parametrize("n_partitions", [1, 4, 37, "shuffled"])
 def test_the_same_labels(frame_of, blobs, n_partitions):
-    local = KernelKMeans(8, n_landmarks=100, random_state=0).fit(blobs)
+    settings = {"n_clusters": 8, "n_landmarks": 100, "max_iter": 10, "random_state": 0}
+    local = KernelKMeans(**settings).fit(blobs)
     frame = frame_of(blobs, 4)
     frame = frame.repartition(9, F.rand(1)) if n_partitions == "shuffled" else frame.repartition(n_partitions)
-    km = KernelKMeans(8, n_landmarks=100, random_state=0).fit(on(frame))
+    km = KernelKMeans(**settings).fit(on(frame))
     assert km.n_iter_ == local.n_iter_
     np.testing.assert_array_equal(labels_of(km, frame), local.labels_)
     np.testing.assert_allclose(km.inertia_, local.inertia_)
@@ -43,7 +44,10 @@ def test_the_same_labels_on_usps(frame_of, n_partitions):
     folder = data_folder()
     if folder is None:
         pytest.skip("USPS is not here: set APNC_DATA to the folder that holds usps.npz")
-    X, settings = load("usps", folder)[0].astype(np.float64), NEURAL | {"n_landmarks": 100, "random_state": 0}
+    X, settings = (
+        load("usps", folder)[0].astype(np.float64),
+        NEURAL | {"n_landmarks": 100, "max_iter": 8, "random_state": 0},
+    )
     local = KernelKMeans(10, embedding="stable", **settings).fit(X)
     frame = frame_of(X, 2)
     frame = frame.repartition(9, F.rand(1)) if n_partitions == "shuffled" else frame.repartition(n_partitions)

@@ -80,12 +80,18 @@ class SparkChunks:
 
     def _outcome(self, frame: Any, fold: Fold) -> Outcome:
         """Outcomes of all partitions as one; combined by tasks as long as there are too many for the driver."""
+        from pyspark.sql.functions import spark_partition_id
+
         with on_drivers_python(frame):
-            outcomes = frame.mapInArrow(shipped(frame, fold).run, "position long, outcome binary")
-            for _ in range(self.rows.levels):
-                together = outcomes.repartition((outcomes["position"] / FAN).cast("long"))
-                outcomes = together.mapInArrow(JoinNeighbours(fold.combine, FAN).run, outcomes.schema)
-        return join(unpacked(collected(outcomes).sort_by("position")), fold.combine)
+            outcomes = frame.mapInArrow(shipped(frame, fold).run, "outcome binary")
+            for level in range(self.rows.levels):
+                position = spark_partition_id() if level == 0 else outcomes["position"]
+                numbered = outcomes.withColumn("position", position.cast("long"))
+                together = numbered.repartition((numbered["position"] / FAN).cast("long"))
+                task = JoinNeighbours(fold.combine, FAN)
+                outcomes = together.mapInArrow(task.run, "position long, outcome binary")
+        found = collected(outcomes)
+        return join(unpacked(found.sort_by("position") if self.rows.levels else found), fold.combine)
 
 
 def _value(found: Outcome) -> Any:

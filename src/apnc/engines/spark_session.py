@@ -86,12 +86,21 @@ def _fetched(name: str) -> Any:
 
 def collected(frame: Any) -> Any:
     """A small DataFrame as an Arrow table."""
-    from pyspark.errors import PySparkException
-
     try:
         return frame.toArrow()
-    except PySparkException as error:
+    except _failures(frame) as error:
         raise SparkError(_cause(str(error))) from None
+
+
+def _failures(frame: Any) -> tuple[type[Exception], ...]:
+    """What a failed job raises: classic Spark lets some of Java's own errors through."""
+    from pyspark.errors import PySparkException
+
+    if is_connect(frame):
+        return (PySparkException,)
+    from py4j.protocol import Py4JJavaError
+
+    return PySparkException, Py4JJavaError
 
 
 def _cause(message: str) -> str:
