@@ -502,6 +502,7 @@ CASES = {
             "Nystroem features in a pandas UDF + MLlib KMeans": spark.fit_mllib(spark.nystroem),
             "MLlib KMeans on the rows": spark.fit_mllib(None),
         },
+        repetitions=1,
     ),
     "plan_covtype": Case(
         "What `apnc plan` says and what a fit takes: CovType, k=7",
