@@ -9,6 +9,7 @@ import pytest
 
 from apnc.engines.contract import Chunk, RowRange, SingleChunk
 from apnc.engines.local import LocalChunks, n_threads, split
+from tests.contract import suite
 from tests.contract.suite import *  # noqa: F403
 from tests.contract.suite import doubled, table
 
@@ -66,6 +67,12 @@ def test_map_keeps_index_weights_and_carry(case):
         assert (before.index, before.carry) == (after.index, after.carry)
         np.testing.assert_array_equal(before.weights, after.weights)
         np.testing.assert_array_equal(2 * before.rows, after.rows)
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "single"], indirect=True)
+def test_released_after_a_failure(case):
+    """A single chunk is not the engine's to release."""
+    suite.test_released_after_a_failure(case)
 
 
 def test_an_abandoned_loop_stops_its_workers():

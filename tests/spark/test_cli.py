@@ -1,0 +1,97 @@
+"""``--engine spark``: the same labels as on this machine, from commands of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+from sklearn.datasets import load_digits
+
+import apnc.cli
+from apnc import KernelKMeans
+
+pytestmark = pytest.mark.spark_only("local")
+MASTER = ("--engine", "spark", "--master", "local[2]")
+APNC = (sys.executable, "-m", "apnc.cli")
+
+
+def run(folder, *arguments, command=APNC, code=0):
+    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr[-2000:]
+    return done
+
+
+def labels_in(folder):
+    table = pq.read_table(folder).sort_by("key")
+    assert table.column_names == ["key", "label"]
+    return table["label"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    X = load_digits().data
+    columns = {f"x{j}": X[:, j] for j in range(64)} | {"key": np.arange(len(X))}
+    pq.write_table(pa.table(columns), folder / "digits.parquet")
+    words = [f"{a}{b}{c}" for a in "abcd" for b in "efgh" for c in "ijklmnop"]
+    lines = (json.dumps({"key": i, "word": word}) for i, word in enumerate(words))
+    (folder / "words.jsonl").write_text("\n".join(lines))
+    (folder / "letters.py").write_text(
+        "import numpy as np\n"
+        "def shared(A, B):\n"
+        "    return np.array([[len(set(a) & set(b)) / len(set(a) | set(b)) for b in B] for a in A])\n"
+    )
+    return folder
+
+
+def test_fit_and_predict(folder):
+    fit = ("fit", "digits.parquet", "--clusters", "10", "--id-column", "key", "--json")
+    done = run(folder, *fit, *MASTER, "--model", "digits.apnc", "--labels", "labels.parquet")
+    assert json.loads(done.stdout)["rows"] == 1797
+    expected = KernelKMeans(10, random_state=0).fit(load_digits().data).labels_
+    np.testing.assert_array_equal(labels_in(folder / "labels.parquet"), expected)
+    run(folder, "predict", "digits.apnc", "digits.parquet", "--labels", "again.parquet", *MASTER)
+    np.testing.assert_array_equal(labels_in(folder / "again.parquet"), expected)
+    run(folder, "predict", "digits.apnc", "digits.parquet", "--labels", "here.parquet", "--quiet")
+    np.testing.assert_array_equal(labels_in(folder / "here.parquet"), expected)
+    done = run(folder, *fit, *MASTER, "--labels", "labels.parquet", code=2)
+    assert "labels.parquet is there already" in done.stderr
+
+
+def test_spark_submit_with_a_kernel_function(folder):
+    """The function's module is in the current folder alone; it travels with it."""
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    script = str(Path(apnc.cli.__path__[0]) / "__main__.py")
+    command = ("env", f"PYSPARK_PYTHON={sys.executable}", str(submit), "--master", "local[2]", script)
+    options = ("--object-field", "word", "--id-column", "key", "--kernel", "letters:shared")
+    sizes = ("--clusters", "4", "--landmarks", "60")
+    arguments = ("fit", "words.jsonl", "--engine", "spark", *options, *sizes, "--labels", "words.parquet")
+    run(folder, *arguments, command=command)
+    run(folder, "fit", "words.jsonl", *options, *sizes, "--labels", "here.parquet", "--quiet")
+    np.testing.assert_array_equal(labels_in(folder / "words.parquet"), labels_in(folder / "here.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--master", "local[2]"), "--master local[2] goes with --engine spark"),
+        (("--engine", "spork"), "Did you mean"),
+        ((*MASTER, "--memory-limit", "1GB"), "spark.executor.memory"),
+        ((*MASTER, "--drop-null"), "cannot be used with a Spark DataFrame"),
+    ],
+)
+def test_bad_usage_is_one_line(folder, arguments, message):
+    done = run(
+        folder, "fit", "digits.parquet", "--clusters", "3", "--labels", "no.parquet", *arguments, code=2
+    )
+    said = [line for line in done.stderr.splitlines() if line.startswith("apnc: ")]
+    assert len(said) == 1
+    assert message in said[0]
+    assert "Traceback" not in done.stderr
+    assert not os.path.exists(folder / "no.parquet")
