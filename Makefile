@@ -34,9 +34,9 @@ demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, 
 test: $(VENV)/.all ## Run all tests; those of Spark on local threads, on a cluster of two workers, and on Connect
 	@.ci/java
 	$(BIN)/python -m pytest --ignore tests/spark -n 2
-	APNC_SPARK=local $(BIN)/python -m pytest tests/spark
-	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark
-	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark
+	APNC_SPARK=local $(BIN)/python -m pytest tests/spark -n 2 --dist loadfile
+	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_failures.py
+	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_fit.py
 
 lint: $(VENV)/.all ## Check format, style and types
 	$(BIN)/ruff format --check .

@@ -12,13 +12,13 @@ from apnc.engines.spark_tasks import Outcome, join
 from apnc.sources import open as open_source
 from apnc.sources.chunks import Layout, chunked
 from tests.contract.suite import *  # noqa: F403
-from tests.contract.suite import Counted, size, table, total
+from tests.contract.suite import Counted, indices, size, table, total
 from tests.spark.conftest import MODE
 
 EMPTY_AT_BOTH_ENDS = "empty partitions"
 
 
-@pytest.fixture(params=[1, 2, 7, FAN + 8, EMPTY_AT_BOTH_ENDS])
+@pytest.fixture(params=[1, 7, EMPTY_AT_BOTH_ENDS])
 def case(request, frame_of):
     rows, weights = table()
     return chunks_of(frame_of, request.param), rows, weights
@@ -35,6 +35,16 @@ def chunks_of(frame_of, n_partitions=4):
     chunks = chunked(source, None, Layout(row_bytes=8, threads=1, chunk_bytes=300)).chunks
     assert isinstance(chunks, SparkChunks)
     return chunks
+
+
+def test_many_partial_results_are_combined_in_a_tree(frame_of):
+    rows, weights = table()
+    with chunks_of(frame_of, FAN + 8).cached() as kept:
+        assert kept.rows.levels == 1
+        np.testing.assert_allclose(kept.reduce(total, np.add), weights @ rows)
+        order = kept.reduce(indices, list.__add__)
+        assert order == sorted(order)
+        assert len(order) >= FAN + 8
 
 
 def test_chunks_are_no_larger_than_asked_for(frame_of):

@@ -45,7 +45,7 @@ def test_the_same_labels_on_usps(frame_of, n_partitions):
     if folder is None:
         pytest.skip("USPS is not here: set APNC_DATA to the folder that holds usps.npz")
     X, settings = (
-        load("usps", folder)[0].astype(np.float64),
+        load("usps")[0].astype(np.float64),
         NEURAL | {"n_landmarks": 100, "max_iter": 8, "random_state": 0},
     )
     local = KernelKMeans(10, embedding="stable", **settings).fit(X)
