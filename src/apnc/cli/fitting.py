@@ -133,7 +133,7 @@ def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]
 def _result(km: Any, given: Mapping[str, Any], converged: bool, seconds: float) -> dict[str, Any]:
     labels, names = given["labels"], getattr(km, "feature_names_in_", None)
     return {
-        "rows": km.n_rows_,
+        "rows": km._n_rows,
         "n_features": getattr(km, "n_features_in_", None) or None,
         "features": None if names is None else list(names),
         "clusters": km.n_clusters,

@@ -81,7 +81,6 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
     inertia_ : weighted sum of squared distances to the nearest centroid, on the kernel's scale.
     n_iter_ : iterations of the full run.
     cluster_sizes_ : array of shape (k,), the weight of each cluster.
-    n_rows_ : rows that were labelled.
     gamma_ : gamma as used, None where the kernel has none.
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
@@ -189,7 +188,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
         self.inertia_ = fit.inertia
         self.n_iter_ = fit.n_iter
         self.cluster_sizes_ = fit.sizes
-        self.n_rows_ = fit.n_rows
+        self._n_rows = fit.n_rows
         self.__dict__.pop("labels_", None)
         self._labels_file = target
         self.__dict__.pop("_on_spark", None)
