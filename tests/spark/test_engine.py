@@ -166,6 +166,18 @@ def test_blas_is_held_to_the_cores_of_a_task(frame_of):
     assert chunks_of(frame_of).reduce(blas_threads, max) == 1
 
 
+def test_threads_of_a_task_follow_its_cores(monkeypatch):
+    from types import SimpleNamespace
+
+    from apnc.engines import spark_tasks
+
+    context = SimpleNamespace(partitionId=lambda: 5, cpus=lambda: 3)
+    monkeypatch.setattr(spark_tasks, "_context", lambda: context)
+    chunks = spark_tasks.Work(lambda batches, position: iter(batches), ()).chunks([1, 2])
+    assert chunks.threads == 3
+    assert list(chunks.read) == [1, 2]
+
+
 class LargeTotal:
     """A function of some megabytes, as one with many landmarks is."""
 

@@ -155,6 +155,20 @@ def broken_on_workers(A, B):
     return A @ B.T
 
 
+#: Times that Spark tries a task, here and by default.
+MAX_FAILURES = 4
+
+
+class CountedFullDisk:
+    def __init__(self, folder):
+        self.calls = str(folder / "calls")
+
+    def __call__(self, chunk):
+        with open(self.calls, "a") as file:
+            file.write("x")
+        raise OSError(28, "No space left on device")
+
+
 class FullDisk(lloyd.SumByNearest):
     def __call__(self, chunk):
         raise OSError(28, "No space left on device")
@@ -173,6 +187,18 @@ def test_a_kernel_that_always_fails_says_why(spark, frame_of, rows):
     source = apnc.sources.open(frame_of(rows), exclude=["id"])
     with pytest.raises(ValueError, match=r"^The kernel broken_on_workers failed.*a table that is not there"):
         check_nothing_is_left(spark, source, kernel=broken_on_workers)
+
+
+def test_what_failed_is_not_computed_again_to_clean_up(spark, frame_of, rows, tmp_path):
+    """The tasks of an embedding that Spark gave up are counted before and after its release."""
+    source = apnc.sources.open(frame_of(rows, 1), exclude=["id"])
+    with (
+        pytest.raises(RuntimeError, match="No space left"),
+        source.chunks(10**6).map(CountedFullDisk(tmp_path)).cached(),
+    ):
+        pass
+    assert (tmp_path / "calls").stat().st_size == MAX_FAILURES
+    assert in_sparks_cache(spark) == 0
 
 
 def test_a_machine_that_always_fails_says_why(spark, frame_of, rows, monkeypatch):

@@ -126,6 +126,24 @@ def on_words(frame):
     return on(frame, exclude=(), object_field="word")
 
 
+def test_weights_of_objects_are_checked(spark):
+    frame = spark.createDataFrame([("ab", 1.0), ("ac", -2.0), ("bd", 1.0)], ["word", "w"]).coalesce(1)
+    with pytest.raises(ValueError, match=r"row 1: the weight -2 must be finite and >= 0"):
+        KernelKMeans(2, kernel=shared_letters).fit(
+            on(frame, exclude=(), object_field="word", weight_column="w")
+        )
+
+
+def test_single_names_and_contradictions(frame_of, digits):
+    vectors = as_vectors(frame_of(digits), 64)
+    assert apnc.sources.open(vectors).n_columns == 64
+    assert apnc.sources.open(vectors, exclude="features").columns == ("id",)
+    with pytest.raises(ValueError, match=r"exclude= has nothing to do"):
+        apnc.sources.open(vectors, columns=["features"], exclude=["id"])
+    with pytest.raises(ValueError, match=r"columns= and exclude= have nothing to do"):
+        apnc.sources.open(frame_of(digits), object_field="x0", exclude=["id"])
+
+
 def test_other_columns_are_untouched(frame_of, digits, fitted):
     frame = (
         frame_of(digits)

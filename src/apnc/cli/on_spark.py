@@ -57,9 +57,7 @@ def opened(spark: Any, data: str, request: Mapping[str, Any], format: str) -> So
     if format == "jsonl" and "object_field" not in asked:
         raise ValueError("With --engine spark, JSON lines need --object-field: the field that is the object.")
     frame = spark.read.format(name).options(**options).load(data)
-    source = sources.open(frame, **asked)
-    source.id_columns = tuple(asked.get("id_columns", ()))
-    return source
+    return sources.open(frame, **asked)
 
 
 def check_target(target: str) -> None:

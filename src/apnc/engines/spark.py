@@ -32,6 +32,8 @@ T = TypeVar("T")
 FAN = 32
 #: Times that partitions whose files were not where their task ran are tried again, then all is embedded anew.
 TRIES, RENEWALS = 4, 3
+#: Tasks that look for files on the executors when there is no index to follow.
+CLEANERS = 64
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Index(Rows):
     """Where the kept chunks of each partition are: a DataFrame in Spark's cache."""
 
     def __init__(self, chunks: SparkChunks):
-        self._chunks, self._run_id = chunks, uuid.uuid4().hex
+        self._chunks, self._run_id, self._complete = chunks, uuid.uuid4().hex, False
         self._cached: Any = None
 
     @property
@@ -137,6 +139,7 @@ class Index(Rows):
             columns = "position long, path string, outcome binary"
             self._cached = source.mapInArrow(task.run, columns).persist()
         kept = collected(self._cached.select("position", "outcome"))
+        self._complete = True
         failed = next((outcome.errors[0] for outcome in unpacked(kept) if outcome.errors), None)
         if failed is not None:
             raise failed
@@ -144,16 +147,21 @@ class Index(Rows):
 
     def release(self) -> None:
         """Remove the files and the index, as far as the session still lives; else they went with it."""
-        if self._cached is not None:
-            with suppress(Exception):
-                with on_drivers_python(self._cached):
-                    forgotten = self._cached.mapInArrow(Forget(self._run_id).run, "position long")
-                collected(forgotten)
+        with suppress(Exception):
+            self._remove_files()
         with suppress(Exception):
             self._forget()
 
+    def _remove_files(self) -> None:
+        """By tasks that follow the index; an index that failed would only be tried again, so by some anywhere."""
+        source = self._chunks.rows.frame
+        tasks = self._cached if self._complete else source.sparkSession.range(0, CLEANERS, 1, CLEANERS)
+        with on_drivers_python(source):
+            forgotten = tasks.mapInArrow(Forget(self._run_id).run, "position long")
+        collected(forgotten)
+
     def _forget(self) -> None:
-        cached, self._cached = self._cached, None
+        cached, self._cached, self._complete = self._cached, None, False
         if cached is not None:
             cached.unpersist(blocking=True)
 

@@ -162,6 +162,16 @@ def _are_weights(weights: Array | None) -> bool:
 
 def _without_missing(source: Source, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
     refuse_infinite(source, piece, rows)
+    return _there(source, piece, rows, weights)
+
+
+def present(source: Source, piece: Piece) -> Decoded:
+    """Objects that are there, checked as rows of numbers are."""
+    return _there(source, piece, *source.matrix(piece))
+
+
+def _there(source: Source, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
+    """Rows of which nothing is missing, with weights: others are skipped if the source says so, else an error."""
     missing = _rows_with_nan(rows)
     if weights is not None:
         wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
@@ -174,19 +184,11 @@ def _without_missing(source: Source, piece: Piece, rows: Any, weights: Array | N
     if not source.drop_null:
         raise MissingValuesError(piece.where)
     kept = np.flatnonzero(~missing)
-    return Decoded(rows[kept], None if weights is None else weights[kept], kept)
+    return Decoded(_at(rows, kept), None if weights is None else weights[kept], kept)
 
 
-def present(source: Source, piece: Piece) -> Decoded:
-    """Objects that are there: missing ones are skipped if the source says so, else an error."""
-    rows, weights = source.matrix(piece)
-    missing = _rows_with_nan(rows) if weights is None else _rows_with_nan(rows) | np.isnan(weights)
-    if not missing.any():
-        return Decoded(rows, weights)
-    if not source.drop_null:
-        raise MissingValuesError(piece.where)
-    kept = np.flatnonzero(~missing)
-    return Decoded([rows[i] for i in kept.tolist()], None if weights is None else weights[kept], kept)
+def _at(rows: Any, kept: Array) -> Any:
+    return [rows[i] for i in kept.tolist()] if isinstance(rows, list) else rows[kept]
 
 
 def refuse_infinite(source: Source, piece: Piece, rows: Any) -> None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -39,10 +39,11 @@ def open_frame(
     object_field: str | None = None,
 ) -> Source:
     """A Spark DataFrame as a source; ``object_field`` makes the values of that column the instances."""
+    request = request_of(columns, exclude, id_columns, weight_column)
     if object_field is not None:
-        return FrameObjects(frame, object_field, weight_column)
-    columns = _vectors(frame, {*exclude, *id_columns}) if columns is None else columns
-    request = request_of(columns, () if columns else exclude, id_columns, weight_column)
+        return FrameObjects(frame, object_field, request)
+    found = _vectors(frame, {*request.exclude, *request.ids}) if request.columns is None else None
+    request = request if found is None else replace(request, columns=found, exclude=())
     return FrameSource(NAME, [partial(FramePart, frame)], request, drop_null=False)
 
 
@@ -133,10 +134,15 @@ class FrameObjects(Remote):
 
     n_columns, held, dtype, row_bytes = 0, 0, None, OBJECT_BYTES
 
-    def __init__(self, frame: Any, field: str, weight_column: str | None) -> None:
-        self.name, self.frame, self.object_field, self.weight_column = NAME, frame, field, weight_column
-        self.used = (field,) if weight_column is None else (field, weight_column)
-        absent = [column for column in self.used if column not in frame.columns]
+    def __init__(self, frame: Any, field: str, request: Request) -> None:
+        if request.columns is not None or request.exclude:
+            raise SourceError(
+                "object_field= says what the instances are, so columns= and exclude= have nothing to do."
+            )
+        self.name, self.frame, self.object_field = NAME, frame, field
+        self.weight_column, self.id_columns = request.weight, request.ids
+        self.used = (field,) if request.weight is None else (field, request.weight)
+        absent = [column for column in (*self.used, *request.ids) if column not in frame.columns]
         if absent:
             raise SourceError(f"{NAME} has no column {absent[0]!r}; there are {', '.join(frame.columns)}.")
 

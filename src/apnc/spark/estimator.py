@@ -60,31 +60,9 @@ class KernelKMeans(KernelKMeansParams, Estimator, MLReadable, MLWritable):
         super().__init__()
         self._given(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(
-        self,
-        *,
-        k: int = 8,
-        featuresCol: str = "features",
-        predictionCol: str = "prediction",
-        weightCol: str | None = None,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        coef0: float = 1,
-        degree: float = 3,
-        normalizeKernel: bool = False,
-        scale: str | None = None,
-        embedding: Any = "nystroem",
-        landmarks: int | str = "auto",
-        components: int | str = "auto",
-        initMode: str = "k-means++",
-        nInit: int | str = "auto",
-        maxIter: int = 300,
-        tol: float = 1e-4,
-        seed: int | None = 0,
-    ) -> Self:
-        """Set the params that are named; None sets one back to its default."""
-        return self._given(**self._input_kwargs)
+    def setParams(self, **params: Any) -> Self:
+        """Set params, named as in the constructor; None sets one back to its default."""
+        return self._given(**params)
 
     def _fit(self, dataset: Any) -> KernelKMeansModel:
         columns = self.getFeaturesCol(), self.getPredictionCol(), self.getKernel()
