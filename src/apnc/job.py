@@ -13,8 +13,9 @@ from apnc import advice, plan
 from apnc.kernels import compute_dtype
 from apnc.memory import Budget
 from apnc.model import EmbeddingModel
-from apnc.pipeline import Data, Drawn, EmbeddingSettings, expected_sizes, sample_sizes
+from apnc.pipeline import Data, Drawn
 from apnc.progress import SILENT, Progress
+from apnc.settings import EmbeddingSettings, expected_sizes, sample_sizes
 from apnc.sources.chunks import Layout, chunked
 from apnc.sources.family import MissingValuesError, Source, refuse_missing
 from apnc.sources.rows import n_rows, numbers_held

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from apnc import EnsembleEmbedding, KernelEmbedding, KernelKMeans, StableEmbedding
-from apnc.pipeline import auto_components, auto_landmarks
+from apnc.settings import auto_components, auto_landmarks
 
 
 @pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble"])

@@ -61,7 +61,40 @@ class SampledSpace(Space):
         return largest_entries(self.K - self.K[row]) <= rounding(self.largest)
 
 
-class ApproxKernelKMeans(KernelSpaceKMeans):
+class SampledKernelKMeans(KernelSpaceKMeans):
+    """What methods on l sampled rows share: their parameters."""
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        coef0: float = 1,
+        degree: float = 3,
+        kernel_params: dict[str, Any] | None = None,
+        normalize_kernel: bool = False,
+        n_landmarks: int | str = "auto",
+        init: Any = "random",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.normalize_kernel = normalize_kernel
+        self.n_landmarks = n_landmarks
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+
+class ApproxKernelKMeans(SampledKernelKMeans):
     """Approx KKM: kernel k-means with centroids restricted to the span of l sampled rows.
 
     Centroids are alpha = U-hat K_B K-hat^+, with the plain pseudo-inverse as published: of an indefinite
@@ -93,35 +126,6 @@ class ApproxKernelKMeans(KernelSpaceKMeans):
     n_landmarks_ : l as used.
 
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        coef0: float = 1,
-        degree: float = 3,
-        kernel_params: dict[str, Any] | None = None,
-        normalize_kernel: bool = False,
-        n_landmarks: int | str = "auto",
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.normalize_kernel = normalize_kernel
-        self.n_landmarks = n_landmarks
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _space(self, problem: Problem) -> AbstractContextManager[Space]:
         samples = choose_landmarks(problem.drawn, problem.asked)

@@ -15,8 +15,8 @@ from apnc.clustering.seeding import centroids_of_partition, random_rows
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel, KernelChoice, compute_dtype, gamma_of
-from apnc.pipeline import ClusterSettings, derive
 from apnc.sampling import take
+from apnc.settings import ClusterSettings, derive
 from apnc.sources.rows import n_rows
 
 

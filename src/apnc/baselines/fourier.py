@@ -19,7 +19,7 @@ from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunk, Chunks
 from apnc.engines.local import n_threads
 from apnc.kernels import KernelChoice, compute_dtype, gamma_of
-from apnc.pipeline import derive
+from apnc.settings import derive
 from apnc.sources.chunks import Layout, in_memory
 from apnc.sources.rows import n_rows, numbers_held
 
@@ -92,6 +92,27 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
     @abstractmethod
     def _embedding(self, fourier: FourierFeatures, rows: Chunks, k: int) -> FourierFeatures:
         """The map from rows to the vectors that are clustered."""
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: str = "rbf",
+        gamma: Any = None,
+        n_frequencies: int = 500,
+        init: Any = "random",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.n_frequencies = n_frequencies
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster X.
@@ -189,27 +210,6 @@ class FourierKMeans(_FourierClusterer):
 
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: str = "rbf",
-        gamma: Any = None,
-        n_frequencies: int = 500,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_frequencies = n_frequencies
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     def _embedding(self, fourier: FourierFeatures, rows: Chunks, k: int) -> FourierFeatures:
         return fourier
 
@@ -234,27 +234,6 @@ class SingularFourierKMeans(_FourierClusterer):
     frequencies_ : array of shape (n_features, D).
 
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: str = "rbf",
-        gamma: Any = None,
-        n_frequencies: int = 500,
-        init: Any = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.n_frequencies = n_frequencies
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _embedding(self, fourier: FourierFeatures, rows: Chunks, k: int) -> FourierFeatures:
         return FourierFeatures(fourier.frequencies, singular_projection(rows, fourier, k))

@@ -12,16 +12,9 @@ from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunk, Chunks
 from apnc.engines.local import n_threads
 from apnc.kernels import Kernel, KernelRows
-from apnc.pipeline import (
-    ClusterSettings,
-    Data,
-    Drawn,
-    EmbeddingSettings,
-    PartitionByKey,
-    derive,
-    draw_samples,
-)
+from apnc.pipeline import Data, Drawn, PartitionByKey, draw_samples
 from apnc.sampling import keys_of, take
+from apnc.settings import ClusterSettings, EmbeddingSettings, derive
 from apnc.sources.chunks import Layout, in_memory
 from apnc.sources.rows import numbers_held
 

@@ -11,7 +11,7 @@ from apnc import advice, validation
 from apnc.baselines.kernel_space import Problem, pose
 from apnc.embeddings import NystroemEmbedding
 from apnc.kernels import KernelChoice
-from apnc.pipeline import ClusterSettings, EmbeddingSettings
+from apnc.settings import ClusterSettings, EmbeddingSettings
 
 Array = npt.NDArray[Any]
 

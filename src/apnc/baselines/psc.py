@@ -14,7 +14,7 @@ from apnc.baselines.spectral import SpectralClusterer, spectral_vectors
 from apnc.baselines.vectors import cluster_array
 from apnc.engines.local import n_threads
 from apnc.kernels import KernelChoice
-from apnc.pipeline import derive
+from apnc.settings import derive
 from apnc.sources.rows import n_rows
 
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 from apnc import validation
-from apnc.baselines.exact import KernelSpaceKMeans, exact_space
+from apnc.baselines.approx import SampledKernelKMeans
+from apnc.baselines.exact import exact_space
 from apnc.baselines.kernel_space import Problem, best_run, pose
 from apnc.baselines.posing import INITS, warn_of
 from apnc.kernels import PrecomputedKernel
@@ -15,7 +16,7 @@ from apnc.sources.rows import n_rows
 MEMORY_BYTES = 1 << 30
 
 
-class TwoStageKernelKMeans(KernelSpaceKMeans):
+class TwoStageKernelKMeans(SampledKernelKMeans):
     """2-Stage: exact kernel k-means on l sampled rows; all others go to the nearest of its frozen centroids.
 
     Parameters
@@ -43,35 +44,6 @@ class TwoStageKernelKMeans(KernelSpaceKMeans):
     n_landmarks_ : l as used.
 
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        coef0: float = 1,
-        degree: float = 3,
-        kernel_params: dict[str, Any] | None = None,
-        normalize_kernel: bool = False,
-        n_landmarks: int | str = "auto",
-        init: str = "random",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: Any = None,
-    ):
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.normalize_kernel = normalize_kernel
-        self.n_landmarks = n_landmarks
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster a sample of X and label all of it; parameters as of ``ExactKernelKMeans.fit``."""

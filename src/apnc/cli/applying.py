@@ -8,17 +8,18 @@ import typer
 
 from apnc.cli import on_spark
 from apnc.cli import options as opt
+from apnc.cli.declaring import REQUIRED, Declared, takes
 from apnc.cli.printing import number, quiet_output, show_json, show_lines
 from apnc.cli.reading import load_model, opened
 from apnc.evaluation import count_rows
 from apnc.progress.stage import duration
 from apnc.writing import EMBEDDING_KINDS, LABEL_KINDS, check_target
 
-READ: opt.Declared = {"model": (opt.Model, opt.REQUIRED), "data": (opt.Data, opt.REQUIRED)}
+READ: Declared = {"model": (opt.Model, REQUIRED), "data": (opt.Data, REQUIRED)}
 SHARED = (READ, opt.READING, opt.TRUSTING, opt.LIMITS, opt.PLACE, opt.SHOWING, opt.ALWAYS)
 
 
-@opt.takes(*SHARED, {"labels": (opt.Labels, opt.REQUIRED)})
+@takes(*SHARED, {"labels": (opt.Labels, REQUIRED)})
 def predict(context: typer.Context) -> None:
     """Label the rows of DATA with the clusters of MODEL.
 
@@ -31,7 +32,7 @@ def predict(context: typer.Context) -> None:
     _show(result, context.obj.seconds(), context.params["as_json"])
 
 
-@opt.takes(*SHARED, {"out": (opt.Out, opt.REQUIRED)})
+@takes(*SHARED, {"out": (opt.Out, REQUIRED)})
 def embed(context: typer.Context) -> None:
     """Write the vectors that the kernel of MODEL makes of the rows of DATA.
 

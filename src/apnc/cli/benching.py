@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from apnc.cli import options as opt
+from apnc.cli.declaring import option, starting_with
 
 TABLES = ("table1", "table1b", "table2", "today", "ablation", "starts", "all", "render")
 
@@ -16,27 +17,25 @@ TableName = Annotated[
     typer.Argument(
         metavar="TABLE",
         help=f"One of {', '.join(TABLES[:-1])}; or render, which writes the pages from the rows.",
-        autocompletion=opt.starting_with(TABLES),
+        autocompletion=starting_with(TABLES),
     ),
 ]
 Quick = Annotated[
-    bool, opt.option(opt.RUN, "--quick", None, "5,000 rows, the smallest l and two runs each: a few minutes.")
+    bool, option(opt.RUN, "--quick", None, "5,000 rows, the smallest l and two runs each: a few minutes.")
 ]
-Datasets = Annotated[str | None, opt.option(opt.DATA, "--datasets", "NAMES", "Only these: usps,mnist.")]
+Datasets = Annotated[str | None, option(opt.DATA, "--datasets", "NAMES", "Only these: usps,mnist.")]
 Methods = Annotated[
     str | None,
-    opt.option(
-        opt.CLUSTERING, "--methods", "NAMES", "Only these, by their names in the tables: APNC-Nys,RFF."
-    ),
+    option(opt.CLUSTERING, "--methods", "NAMES", "Only these, by their names in the tables: APNC-Nys,RFF."),
 ]
 Runs = Annotated[
-    int | None, opt.option(opt.RUN, "--runs", "NUMBER", "Runs of each cell, instead of those of the table.")
+    int | None, option(opt.RUN, "--runs", "NUMBER", "Runs of each cell, instead of those of the table.")
 ]
-Rows = Annotated[int | None, opt.option(opt.DATA, "--rows", "NUMBER", "Rows of the data at most.")]
-Fetch = Annotated[bool, opt.option(opt.DATA, "--fetch", None, "Download data that is not in APNC_DATA.")]
+Rows = Annotated[int | None, option(opt.DATA, "--rows", "NUMBER", "Rows of the data at most.")]
+Fetch = Annotated[bool, option(opt.DATA, "--fetch", None, "Download data that is not in APNC_DATA.")]
 Folder = Annotated[
     str | None,
-    opt.option(opt.OUTPUT, "--out", "FOLDER", "Folder of the rows; by default benchmarks/results."),
+    option(opt.OUTPUT, "--out", "FOLDER", "Folder of the rows; by default benchmarks/results."),
 ]
 
 

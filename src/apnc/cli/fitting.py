@@ -12,6 +12,7 @@ from apnc import KernelKMeans
 from apnc.cli import on_spark
 from apnc.cli import options as opt
 from apnc.cli.config import effective
+from apnc.cli.declaring import REQUIRED, Declared, takes
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
 from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, function_named, opened
@@ -22,13 +23,11 @@ from apnc.validation import known_name
 from apnc.writing import LABEL_KINDS, check_target
 from apnc.writing.atomic import check_writable
 
-SAVING: opt.Declared = {"model": (opt.SaveModel, None), "labels": (opt.SaveLabels, None)}
-JUDGING: opt.Declared = {**opt.SHOWING, "strict": (opt.Strict, False)}
+SAVING: Declared = {"model": (opt.SaveModel, None), "labels": (opt.SaveLabels, None)}
+JUDGING: Declared = {**opt.SHOWING, "strict": (opt.Strict, False)}
 
 
-@opt.takes(
-    {"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, opt.PLACE, JUDGING, opt.ALWAYS
-)
+@takes({"data": (opt.Data, REQUIRED)}, opt.FITTING, SAVING, opt.LIMITS, opt.PLACE, JUDGING, opt.ALWAYS)
 def fit(context: typer.Context) -> None:
     """Find clusters in DATA; write a model, labels, or both.
 

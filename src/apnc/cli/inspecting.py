@@ -5,12 +5,13 @@ from typing import Any
 import typer
 
 from apnc.cli import options as opt
+from apnc.cli.declaring import REQUIRED, takes
 from apnc.cli.printing import counted, features, number, show_json, show_lines, sizes
 from apnc.persistence import NoFunctions, Origin, read
 from apnc.persistence.functions import Absent
 
 
-@opt.takes({"model": (opt.Model, opt.REQUIRED)}, opt.ALWAYS)
+@takes({"model": (opt.Model, REQUIRED)}, opt.ALWAYS)
 def inspect(context: typer.Context) -> None:
     """Say what is in MODEL: what it is, how it was made, how large the clusters are, how good the embedding is.
 

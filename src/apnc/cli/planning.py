@@ -6,6 +6,7 @@ import typer
 
 from apnc import KernelKMeans
 from apnc.cli import options as opt
+from apnc.cli.declaring import REQUIRED, takes
 from apnc.cli.fitting import parameters
 from apnc.cli.printing import number, show_json, show_lines
 from apnc.cli.reading import opened
@@ -14,7 +15,7 @@ from apnc.memory import show_bytes
 from apnc.progress.stage import duration
 
 
-@opt.takes({"data": (opt.Data, opt.REQUIRED)}, opt.FITTING, opt.LIMITS, opt.ALWAYS)
+@takes({"data": (opt.Data, REQUIRED)}, opt.FITTING, opt.LIMITS, opt.ALWAYS)
 def plan(context: typer.Context) -> None:
     """Say what `apnc fit` with the same options will take, after a rehearsal of a second or two on some rows.
 

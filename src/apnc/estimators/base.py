@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from apnc import pipeline, sources, validation, writing
 from apnc.engines.local import n_threads
 from apnc.estimators import outputs
+from apnc.estimators.asking import embedding_settings
 from apnc.job import Job
 from apnc.kernels import PrecomputedKernel, gamma_of
 from apnc.model import EmbeddingModel
@@ -105,19 +106,8 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 writing.write_embedding(to, seen, outputs.ids_of(data.source, seen), self.n_components_)
         return Path(to)
 
-    def _embedding_settings(self, job: Job, n_clusters: int, seed: int) -> pipeline.EmbeddingSettings:
-        return pipeline.EmbeddingSettings(
-            kernel=validation.check_kernel_choice(self),
-            embedding=validation.check_embedding_choice(self.embedding),
-            n_landmarks=validation.size_or_auto("n_landmarks", self.n_landmarks),
-            n_components=validation.size_or_auto("n_components", self.n_components),
-            seed=seed,
-            n_clusters=n_clusters,
-            scale=validation.check_scale(self.scale, self.kernel, job.given),
-        )
-
     def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
-        settings = self._embedding_settings(job, n_clusters, seed)
+        settings = embedding_settings(self, job, n_clusters, seed)
         allow = partial(job.allow, n_clusters=n_clusters)
         data = job.for_sampling(settings)
         model, drawn = pipeline.fit_embedding(data, settings, allow, job.progress)

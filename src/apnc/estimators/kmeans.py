@@ -8,15 +8,13 @@ import numpy.typing as npt
 from sklearn.base import ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, validation, writing
+from apnc import pipeline, writing
+from apnc.estimators.asking import cluster_settings, embedding_settings
 from apnc.estimators.base import KernelEstimator
 from apnc.estimators.outputs import checked_labels, labels_writer
-from apnc.job import Job
 from apnc.model import ClusterModel
 from apnc.progress import CallbackSupport, callback_progress, with_callbacks
-from apnc.sampling import Sample
 from apnc.sources import is_spark
-from apnc.sources.rows import n_rows
 
 if TYPE_CHECKING:
     from apnc.forecast import Forecast
@@ -169,7 +167,7 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             callback_progress(job.progress, self, passed(X, sample_weight), self.max_iter, self._at)
         )
         with job.reading(), job.progress:
-            settings = self._cluster_settings(job)
+            settings = cluster_settings(self, job)
             drawn = self._fit_embedding(job, settings.n_clusters, settings.seed)
             data = job.for_clustering(self._embedding_model, settings.n_clusters, drawn)
             write = None if target is None else labels_writer(target, job.given)
@@ -233,8 +231,8 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             raise ValueError("plan is for fits on this machine, not on Spark.")
         job = self._job(X, reset=True)
         with job.reading():
-            clusters = self._cluster_settings(job)
-            return forecast.forecast(job, self._embedding_settings(job, clusters.n_clusters, 0), clusters)
+            clusters = cluster_settings(self, job)
+            return forecast.forecast(job, embedding_settings(self, job, clusters.n_clusters, 0), clusters)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Cluster X and return ``labels_``; a DataFrame of Spark with a column ``label``."""
@@ -297,44 +295,6 @@ class KernelKMeans(CallbackSupport, ClusterMixin, KernelEstimator):
             raise ValueError(
                 "On Spark the result is a DataFrame; write it with .write.parquet(...) instead of naming a file here."
             )
-
-    def _cluster_settings(self, job: Job) -> pipeline.ClusterSettings:
-        k = validation.positive_integer("n_clusters", self.n_clusters)
-        init = self._start(k, None if job.weights is None else len(job.weights))
-        return pipeline.ClusterSettings(
-            n_clusters=k,
-            init=init,
-            n_init=self._n_restarts(init),
-            max_iter=validation.positive_integer("max_iter", self.max_iter),
-            tol=validation.non_negative("tol", self.tol),
-            seed=validation.random_seed(self.random_state),
-        )
-
-    def _start(self, k: int, n: int | None) -> Any:
-        """``init`` as a name, start labels, or a sample of k instances."""
-        if isinstance(self.init, str):
-            return validation.known_name("init", self.init, validation.INITS)
-        if validation.are_labels(self.init, callable(self.kernel)):
-            if n is None:
-                raise ValueError(
-                    "init as start labels goes with rows in memory, not with a file or a DataFrame of Spark."
-                )
-            return validation.check_start_labels(np.asarray(self.init), n, k)
-        instances = validation.read(self, self.init, reset=False)
-        if n_rows(instances) != k:
-            raise ValueError(f"init has {n_rows(instances)} instances, expected n_clusters={k}.")
-        return Sample(instances, np.ones(k))
-
-    def _n_restarts(self, init: Any) -> int:
-        several = init in ("k-means++", "random") if isinstance(init, str) else False
-        n_init = validation.size_or_auto("n_init", self.n_init)
-        if n_init == "auto":
-            return 10 if several else 1
-        if int(n_init) > 1 and not several:
-            raise ValueError(
-                f"n_init={n_init} has no effect with this init, which is a single start; use n_init=1."
-            )
-        return int(n_init)
 
 
 def passed(X: Any, sample_weight: Any) -> dict[str, Any]:
