@@ -137,10 +137,11 @@ def landmarks(choose: Choice) -> Method:
     return run
 
 
+NYSTROEM, STABLE = "Nystroem", "stable"
 ABLATION: dict[str, Method] = {
-    "Nystroem": apnc("nystroem"),
+    NYSTROEM: apnc("nystroem"),
     "Nystroem, no floor": no_floor("nystroem"),
-    "stable": apnc("stable"),
+    STABLE: apnc("stable"),
     "stable, printed root": apnc(PrintedRoot()),
     "stable, no floor": no_floor("stable"),
     "k-means++ landmarks": landmarks(by_k_means_plus_plus),

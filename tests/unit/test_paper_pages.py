@@ -11,6 +11,8 @@ from scipy import stats
 
 from benchmarks.paper import published
 from benchmarks.paper.__main__ import RESULTS
+from benchmarks.paper.pages.ablation import counted, verdicts
+from benchmarks.paper.pages.ahead import ahead
 from benchmarks.paper.pages.blocks import Figure, Grid, Heading, Text, markdown
 from benchmarks.paper.pages.charts import Point, line_chart, stacked_bars, ticks
 from benchmarks.paper.pages.claims import verdict_of
@@ -195,3 +197,43 @@ def test_published_numbers_are_those_of_the_paper():
         for key, by_size in table.items():
             for number in by_size.values():
                 assert number in known, (key, number)
+
+
+def scored(method, values, table="table2", dataset="rcv1", kernel="rbf", size=500):
+    base = {"table": table, "dataset": dataset, "kernel": kernel, "method": method, "rows": None}
+    return [base | {"l": size, "seed": seed, "nmi": nmi, "seconds": 1.0} for seed, nmi in enumerate(values)]
+
+
+def test_who_is_ahead_is_said():
+    ours = scored("APNC-Nys", [50.0, 51.0, 52.0]) + scored("APNC-SD", [40.0, 41.0, 42.0])
+    close = scored("2-Stage", [50.5, 51.5, 52.5])
+    better = scored("k-means", [58.0, 59.0, 60.0], size=None)
+    _, _, grid = ahead(Rows(ours + close + better))
+    assert grid.rows == (("Table 2, RCV1, rbf", "k-means", "59.0 ± 1.0", "APNC-Nys", "51.0 ± 1.0"),)
+    _, _, said = ahead(Rows(ours + close))
+    assert said == Text("Nowhere.")
+
+
+def test_variants_are_compared_with_what_they_change():
+    plain, other = [57.0, 58.0, 59.0], [50.0, 51.0, 52.0]
+    rows = Rows(
+        [
+            row
+            for size in (50, 300)
+            for method, values in {
+                "Nystroem": plain,
+                "stable": other,
+                "stable, printed root": other,
+                "leverage landmarks": [v + 7 * (size == 50) for v in plain],
+                "k-means++ landmarks": other,
+            }.items()
+            for row in scored(method, values, "ablation", "usps", "neural", size)
+        ]
+    )
+    found = counted(rows)
+    assert found["leverage landmarks"] == {1: 1, -1: 0, 0: 1}
+    assert found["k-means++ landmarks"] == {1: 0, -1: 2, 0: 0}
+    assert found["stable, printed root"] == {1: 0, -1: 0, 0: 2}
+    assert "apnc offers none" not in verdicts(found)[0].text
+    none = {name: count | {1: 0, 0: 1} for name, count in found.items()}
+    assert "apnc offers none" in verdicts(none)[0].text
