@@ -191,8 +191,9 @@ def k_means(task: Task) -> Found:
     return fitted(km, task.X)
 
 
+EXACT = "Exact KKM"
 METHODS: dict[str, Method] = {
-    "Exact KKM": exact(),
+    EXACT: exact(),
     "Approx KKM": approx(),
     "RFF": fourier(baselines.FourierKMeans),
     "SV-RFF": fourier(baselines.SingularFourierKMeans),
@@ -202,9 +203,10 @@ METHODS: dict[str, Method] = {
     "k-means": k_means,
     "APNC-Nys": apnc("nystroem"),
     "APNC-SD": apnc("stable"),
+    "APNC-Nys, unit rows": apnc("nystroem", normalize_kernel=True),
     "2-Stage, 10 starts": two_stage(n_init=10),
     "APNC-Nys, 10 starts": apnc("nystroem", n_init=10),
     "APNC-SD, 10 starts": apnc("stable", n_init=10),
 }
 #: Methods without landmarks, so without a choice of l.
-WITHOUT_LANDMARKS = ("Exact KKM", "RFF", "SV-RFF", "PSC", "DASC", "k-means")
+WITHOUT_LANDMARKS = (EXACT, "RFF", "SV-RFF", "PSC", "DASC", "k-means")

@@ -89,6 +89,9 @@ def uses_landmarks(method: str) -> bool:
 
 APNC = ("APNC-Nys", "APNC-SD")
 APNC_AGAIN = tuple(f"{name}, 10 starts" for name in APNC)
+APNC_UNIT = "APNC-Nys, unit rows"
+#: The paper has 3; here starts lead to two solutions of very different NMI, so 3 runs tell little.
+COVTYPE_RUNS = 10
 #: Methods that look at 10 starts on a sample and keep the best: one start decides much of the NMI on CovType.
 AGAIN = ("2-Stage, 10 starts", *APNC_AGAIN)
 SMALL_L, LARGE_L = (50, 100, 300), (500, 1000, 1500)
@@ -98,6 +101,8 @@ SLOW = {"PSC": 3, "DASC": 3}
 TEXT = ("k-means", "2-Stage", *APNC, "PSC", "DASC")
 STARTING = tuple(STARTED)
 NOT_EXACT = tuple(name for name in STARTED if not name.startswith("Exact"))
+#: Unit rows are for kernels that compare directions alone.
+USUAL = tuple(name for name in TODAY if "unit rows" not in name)
 #: No run of these differs from another.
 DETERMINISTIC = {"HDBSCAN": 1}
 
@@ -125,11 +130,11 @@ TABLES = {
     ),
     "table2": Table(
         (
-            Part("covtype", "rbf", ("k-means", "RFF", "2-Stage", *APNC, *AGAIN), LARGE_L, 3),
+            Part("covtype", "rbf", ("k-means", "RFF", "2-Stage", *APNC, *AGAIN), LARGE_L, COVTYPE_RUNS),
             Part("rcv1", "rbf", (*TEXT, "RFF", *AGAIN), LARGE_L, 3),
-            Part("rcv1", "cosine", ("2-Stage", *APNC), LARGE_L, 3),
+            Part("rcv1", "cosine", ("2-Stage", *APNC, APNC_UNIT), LARGE_L, 3),
             Part("newsgroups", "rbf", (*TEXT, "RFF", *AGAIN), LARGE_L, 3),
-            Part("newsgroups", "cosine", ("2-Stage", *APNC), LARGE_L, 3),
+            Part("newsgroups", "cosine", ("2-Stage", *APNC, APNC_UNIT), LARGE_L, 3),
             Part("rcv1-200k", "rbf", APNC, LARGE_L, 1),
             Part("imagenet", "rbf", APNC, LARGE_L, 1),
         ),
@@ -139,9 +144,9 @@ TABLES = {
     ),
     "today": Table(
         (
-            Part("usps", "rbf", tuple(TODAY), (None,), 3, DETERMINISTIC),
-            Part("mnist", "rbf", tuple(TODAY), (None,), 3, DETERMINISTIC),
-            Part("covtype", "rbf", tuple(TODAY), (None,), 3, DETERMINISTIC),
+            Part("usps", "rbf", USUAL, (None,), 3, DETERMINISTIC),
+            Part("mnist", "rbf", USUAL, (None,), 3, DETERMINISTIC),
+            Part("covtype", "rbf", USUAL, (None,), 3, DETERMINISTIC),
             Part("rcv1", "cosine", tuple(TODAY), (None,), 3, DETERMINISTIC),
             Part("newsgroups", "cosine", tuple(TODAY), (None,), 3, DETERMINISTIC),
         ),

@@ -85,7 +85,9 @@ def _residual(values: list[float]) -> str:
 
 
 def starts(rows: Rows) -> list[Block]:
-    blocks: list[Block] = []
+    runs = [row for row in rows.all if row["table"] == "starts" and "filled" in row]
+    lost = sum(row["filled"] < row["k"] for row in runs)
+    blocks: list[Block] = [Text(f"In {lost} of {len(runs)} runs here a cluster was lost.")] if runs else []
     for part in TABLES["starts"].parts:
         blocks.append(Heading(3, title_of(part, rows, "starts")))
         if not has_rows("starts", rows, part):

@@ -125,7 +125,7 @@ def _error(number: int, x: float, low: float, high: float) -> str:
 
 
 def _mark(number: int, x: float, y: float) -> str:
-    kind, style = MARKS[number % len(MARKS)], f'class="fill{number % 8}"'
+    kind, style = MARKS[(number + number // 8) % len(MARKS)], f'class="fill{number % 8}"'
     if kind == "circle":
         return f'<circle {style} cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>'
     if kind == "square":

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from benchmarks.paper import published
 from benchmarks.paper.datasets import SOURCES
+from benchmarks.paper.methods import EXACT
 from benchmarks.paper.pages.blocks import Block, Grid, Heading, Text
 from benchmarks.paper.pages.numbers import Key, Rows, mean_and_spread
 from benchmarks.paper.tables import APNC, APNC_AGAIN, LARGE_L, SMALL_L
@@ -47,7 +48,7 @@ def verdict_of(found: list[float], mean: float, deviation: float) -> str:
 
 
 def near_exact(rows: Rows) -> Iterator[tuple[str, ...]]:
-    exact = rows.values(("table1", "usps", "neural", "Exact KKM", None), "nmi")
+    exact = rows.values(("table1", "usps", "neural", EXACT, None), "nmi")
     for method in APNC:
         found = rows.values(("table1", "usps", "neural", method, 300), "nmi")
         gap = statistics.fmean(exact) - statistics.fmean(found) if exact and found else None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from benchmarks.paper import published
 from benchmarks.paper.datasets import SOURCES
+from benchmarks.paper.methods import EXACT
 from benchmarks.paper.pages.blocks import Block, Figure, Grid, Heading, Text
 from benchmarks.paper.pages.charts import Point, line_chart, stacked_bars
 from benchmarks.paper.pages.numbers import Key, Rows, leaders, mean_and_spread, seconds, spread
@@ -53,7 +54,7 @@ def short_title(part: Part) -> str:
 
 def nmi_grid(table: str, rows: Rows, part: Part, reported: Published) -> Grid:
     """Mean and standard deviation, the paper's in brackets; bold by t-test among the approximations."""
-    rivals = [method for method in part.methods if method != "Exact KKM"]
+    rivals = [method for method in part.methods if method != EXACT]
     best = {
         l: leaders({method: rows.values(key(table, part, method, l), "nmi") for method in rivals})
         for l in part.landmarks
