@@ -68,7 +68,7 @@ def test_first_places_are_shared_by_a_t_test():
 
 def test_verdicts():
     assert verdict_of([50.0], 49.0, 1.0) == "yes"
-    assert verdict_of([48.5], 49.0, 1.0) == "within one standard deviation"
+    assert verdict_of([48.5], 49.0, 1.0) == "within 1 SD"
     assert verdict_of([47.5], 49.0, 1.0) == "**no**"
     assert verdict_of([], 49.0, 1.0) == ""
 

@@ -16,12 +16,13 @@ NEAR_EXACT, COVTYPE_LEAST = 2.0, 13.5
 
 def claims(rows: Rows) -> list[Block]:
     lines = [*against_the_paper(rows), *near_exact(rows), *on_covtype(rows)]
-    header = ("", "bar", "found", "kept")
+    header = ("", "found", "kept", "bar")
     return [
         Heading(2, "What it shows"),
         Text(
-            "A cell of the paper counts as reached if our mean is at or above its mean; if it is below by no "
-            "more than the paper's standard deviation, that is said."
+            "A cell of the paper counts as reached if our mean is at or above its mean; within 1 SD means "
+            "below it by no more than the paper's standard deviation. On CovType the bar is 13.5 or 2-Stage with "
+            "as many starts, whichever is higher."
         ),
         Grid(header, tuple(lines)),
     ]
@@ -34,8 +35,8 @@ def against_the_paper(rows: Rows) -> Iterator[tuple[str, ...]]:
                 mean, deviation = published.TABLE1[dataset, method][l]
                 found = rows.values(("table1", dataset, kernel, method, l), "nmi")
                 verdict = verdict_of(found, mean, deviation)
-                what = f"{method} on {SOURCES[dataset].title}, l = {l}"
-                yield what, f">= {mean:.2f} ± {deviation:.2f}", mean_and_spread(found), verdict
+                what = f"{SOURCES[dataset].title}, {method}, l = {l}"
+                yield what, mean_and_spread(found), verdict, f">= {mean:.2f} ± {deviation:.2f}"
 
 
 def verdict_of(found: list[float], mean: float, deviation: float) -> str:
@@ -44,7 +45,7 @@ def verdict_of(found: list[float], mean: float, deviation: float) -> str:
     ours = statistics.fmean(found)
     if ours >= mean:
         return "yes"
-    return "within one standard deviation" if ours >= mean - deviation else "**no**"
+    return "within 1 SD" if ours >= mean - deviation else "**no**"
 
 
 def near_exact(rows: Rows) -> Iterator[tuple[str, ...]]:
@@ -53,10 +54,10 @@ def near_exact(rows: Rows) -> Iterator[tuple[str, ...]]:
         found = rows.values(("table1", "usps", "neural", method, 300), "nmi")
         gap = statistics.fmean(exact) - statistics.fmean(found) if exact and found else None
         yield (
-            f"{method} on USPS, l = 300, below exact kernel k-means",
-            f"<= {NEAR_EXACT:g} points",
+            f"USPS, {method}, l = 300, below exact",
             "-" if gap is None else f"{gap:.1f}",
             "" if gap is None else kept(gap <= NEAR_EXACT),
+            f"<= {NEAR_EXACT:g}",
         )
 
 
@@ -67,10 +68,10 @@ def on_covtype(rows: Rows) -> Iterator[tuple[str, ...]]:
             other = rows.values(_covtype("2-Stage" + method.removeprefix(method.partition(",")[0]), l), "nmi")
             bar = max(COVTYPE_LEAST, statistics.fmean(other)) if other else COVTYPE_LEAST
             yield (
-                f"{method} on CovType, l = {l}, and above 2-Stage",
-                f">= {bar:.1f}",
+                f"CovType, {method}, l = {l}",
                 mean_and_spread(found),
                 kept(statistics.fmean(found) >= bar) if found else "",
+                f">= {bar:.1f}",
             )
 
 

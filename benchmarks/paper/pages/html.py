@@ -24,6 +24,8 @@ th, td { padding: 0.35rem 0.7rem; border-bottom: 1px solid var(--rule); text-ali
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--paper); }
 thead th { background: var(--head) !important; white-space: nowrap; }
 td { white-space: nowrap; } td.long { white-space: normal; min-width: 12rem; text-align: left; }
+@media (max-width: 40rem) { td:first-child { white-space: normal; min-width: 8rem; max-width: 10rem; }
+  th, td { padding: 0.3rem 0.45rem; } }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: 1.5rem; }
 figure { margin: 0; break-inside: avoid; } figcaption { color: var(--soft); font-size: 0.85rem; }
 svg.chart { width: 100%; height: auto; font: 11px system-ui, sans-serif; fill: var(--ink); }
