@@ -38,7 +38,8 @@ TABLE2 = (
 )
 TODAY = (
     "What the paper lacks: what people use today, on the same data. `apnc` and `apnc, stable` are "
-    "`KernelKMeans` with all defaults; scikit-learn's `Nystroem` + `KMeans` with its defaults, and with "
+    "`KernelKMeans` with all defaults, the lines before them with what [choosing](choosing.md) says of images and "
+    "documents; scikit-learn's `Nystroem` + `KMeans` with its defaults, and with "
     "the landmarks and gamma that apnc chooses; `SpectralClustering` on a graph of 10 neighbours; HDBSCAN"
     " with clusters of at least a twentieth of the mean class, its noise counted as one cluster. Bold as "
     "in Table 1."
