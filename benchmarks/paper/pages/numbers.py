@@ -1,6 +1,7 @@
 """Rows by cell, and numbers of several runs: mean, standard deviation, and which methods share the first place."""
 
 import statistics
+import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -79,4 +80,8 @@ def not_told_apart(one: Sequence[float], two: Sequence[float]) -> bool:
         return True
     if min(len(one), len(two)) < 2 or not (spread(one) or spread(two)):
         return False
-    return bool(ttest_ind(one, two, equal_var=False).pvalue >= 1 - CONFIDENCE)
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", "Precision loss", RuntimeWarning
+        )  # runs that agree to the last digit
+        return bool(ttest_ind(one, two, equal_var=False).pvalue >= 1 - CONFIDENCE)
