@@ -49,7 +49,7 @@ ABLATION = (
     "([decision 1](decisions/01-symmetric-root.md)), no spectrum floor "
     "([decision 2](decisions/02-spectrum-floor.md)), landmarks by k-means++, by ridge leverage scores or by "
     "randomly pivoted Cholesky among 2,000 uniform rows, and an ensemble of blocks with as many landmarks "
-    "in all. m = 500. Seconds are of whole runs, the choice included. Bold: the best for each l and those "
+    "in all. m = 500. Bold: the best for each l and those "
     "that a t-test (95 %) does not tell from it."
 )
 STARTS = (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from benchmarks.paper.pages.blocks import Block, Grid, Heading, Text
 from benchmarks.paper.pages.nmi import has_rows, key, title_of
-from benchmarks.paper.pages.numbers import Key, Rows, leaders, mean_and_spread, not_told_apart, seconds
+from benchmarks.paper.pages.numbers import Key, Rows, leaders, mean_and_spread, not_told_apart
 from benchmarks.paper.starting import STARTS
 from benchmarks.paper.tables import TABLES, Part
 from benchmarks.paper.variants import ABLATION, NYSTROEM, STABLE
@@ -73,10 +73,9 @@ def _ablation(rows: Rows, part: Part) -> Grid:
             line += [
                 rows.failure(cell) or (f"**{nmi}**" if method in best[l] else nmi),
                 _residual(rows.values(cell, "residual")),
-                seconds(rows.values(cell, "seconds")),
             ]
         lines.append(tuple(line))
-    head = (name for l in part.landmarks for name in (f"NMI, l = {l}", "residual", "seconds"))
+    head = (name for l in part.landmarks for name in (f"NMI, l = {l}", "residual"))
     return Grid(("", *head), tuple(lines))
 
 

@@ -38,7 +38,8 @@ SERIES
 @media print {
   :root { BRIGHT LIGHT }
   body { max-width: none; padding: 0; font-size: 10pt; } .wide { overflow: visible; }
-  table { font-size: 8pt; break-inside: avoid; } th, td { padding: 0.15rem 0.4rem; } h2, h3 { break-after: avoid; } }
+  table { font-size: 8pt; break-inside: avoid; } thead th, td { padding: 0.15rem 0.4rem; white-space: normal; }
+  h2, h3 { break-after: avoid; } }
 """
 
 BRIGHT = "--paper: #fff; --ink: #1b1f24; --soft: #5b6470; --rule: #d9dee4; --head: #f2f4f7;"
