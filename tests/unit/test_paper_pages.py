@@ -11,7 +11,7 @@ from scipy import stats
 
 from benchmarks.paper import published
 from benchmarks.paper.__main__ import RESULTS
-from benchmarks.paper.pages.ablation import counted, verdicts
+from benchmarks.paper.pages.ablation import counted, starts, verdicts
 from benchmarks.paper.pages.ahead import ahead
 from benchmarks.paper.pages.blocks import Figure, Grid, Heading, Text, markdown
 from benchmarks.paper.pages.charts import Point, line_chart, stacked_bars, ticks
@@ -208,7 +208,9 @@ def test_who_is_ahead_is_said():
     ours = scored("APNC-Nys", [50.0, 51.0, 52.0]) + scored("APNC-SD", [40.0, 41.0, 42.0])
     close = scored("2-Stage", [50.5, 51.5, 52.5])
     better = scored("k-means", [58.0, 59.0, 60.0], size=None)
-    _, _, grid = ahead(Rows(ours + close + better))
+    exact = scored("Exact KKM", [60.0, 60.5], "table1", "usps", "neural", None)
+    below = scored("APNC-Nys", [50.0, 51.0], "table1", "usps", "neural", 50)
+    _, _, grid = ahead(Rows(ours + close + better + exact + below))
     best = ("APNC-Nys", "51.0 ± 1.0")
     assert grid.rows == (
         ("Table 2, RCV1, rbf", "k-means", "59.0 ± 1.0", *best, "yes"),
@@ -248,3 +250,11 @@ def test_no_two_of_many_series_look_alike():
     marks = [mark for kind in ("circle", "rect", "polygon") for mark in shapes(figure, kind)]
     looks = {(mark.tag, mark.get("class"), mark.get("points")) for mark in marks}
     assert len(looks) == 16
+
+
+def test_lost_clusters_are_counted():
+    runs = scored("APNC-Nys, random rows", [50.0, 51.0, 52.0], "starts", "usps", "neural", 300)
+    rows = [
+        row | {"k": 10, "n": 100, "filled": filled} for row, filled in zip(runs, (10, 9, 10), strict=True)
+    ]
+    assert "In 1 of 3 runs here a cluster was lost." in markdown(starts(Rows(rows)))
