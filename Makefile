@@ -25,8 +25,8 @@ setup: $(VENV)/.all ## Create .venv with everything the repository uses
 
 demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and draw the result
 	$(BIN)/python examples/rings.py write
-	$(BIN)/apnc plan demo/rings.parquet --clusters 2 --gamma 2 --exclude key
-	$(BIN)/apnc fit demo/rings.parquet --clusters 2 --gamma 2 --id-column key --model demo/rings.apnc --labels demo/labels.parquet
+	$(BIN)/apnc plan demo/rings.parquet --n-clusters 2 --gamma 2 --exclude key
+	$(BIN)/apnc fit demo/rings.parquet --n-clusters 2 --gamma 2 --id-columns key --model demo/rings.apnc --labels demo/labels.parquet
 	$(BIN)/apnc inspect demo/rings.apnc
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
 	$(BIN)/python examples/rings.py draw

@@ -6,6 +6,7 @@ A contestant is a function of the prepared data that returns the function to tim
 
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,12 +59,13 @@ def embed_apnc(p: Prepared) -> Timed:
 def embed_chunks_apnc(p: Prepared) -> Timed:
     """Algorithm 1 as fit and predict run it, chunk after chunk, without one array for all of Y."""
     from apnc import KernelEmbedding
-    from apnc.job import Job
-    from apnc.memory import Budget
+    from apnc.run.job import Job
+    from apnc.sources import InMemory
 
     embedding = KernelEmbedding(n_landmarks=p["l"], n_components=p["m"], random_state=0).fit(p["X"][:5000])
-    model = embedding._embedding_model
-    data_ = Job(p["X"], None, peaks.n_threads(None), Budget.now(None)).for_embedding(model)
+    model = embedding._model.embedding
+    job = Job(InMemory(p["X"]), peaks.n_threads(None))
+    data_ = job.data(model.work_bytes(job.source.held, job.dtype))
     embedded = model.embed(data_.chunks, data_.dtype)
     embedded.reduce(streaming.rows_of, int.__add__)
 
@@ -101,7 +103,7 @@ def chunks_of(Y: np.ndarray) -> Any:
 def iterate(Y: Any, C: np.ndarray, e: Any, iterations: int, forget: bool = False) -> None:
     """Algorithm 2 without the re-seeding of empty clusters, which other libraries do in their own ways."""
     from apnc.clustering.lloyd import SumByNearest, update
-    from apnc.nearest import PartialSums
+    from apnc.discrepancy.nearest import PartialSums
 
     for _ in range(iterations):
         C = update(Y.reduce(SumByNearest(e.against(C)), PartialSums.__add__), C)
@@ -325,6 +327,45 @@ def fit_exact(p: Prepared) -> Timed:
     return run
 
 
+def prepare_row(n: int, d: int, l: int, repeat: int) -> Prepared:
+    return {"X": np.random.default_rng(0).normal(size=(n, d)), "l": l, "repeat": repeat}
+
+
+def predict_row(make: Callable[[Prepared], Any]) -> Callable[[Prepared], Timed]:
+    """Median seconds of ``predict`` of one row."""
+
+    def prepared(p: Prepared) -> Timed:
+        model, row = make(p).fit(p["X"]), p["X"][:1]
+        model.predict(row)
+
+        def run() -> dict[str, Any]:
+            taken = []
+            for _ in range(p["repeat"]):
+                begin = time.perf_counter()
+                model.predict(row)
+                taken.append(time.perf_counter() - begin)
+            return {"seconds": float(np.median(taken))}
+
+        return run
+
+    return prepared
+
+
+def row_apnc(p: Prepared) -> Any:
+    from apnc import KernelKMeans
+
+    return KernelKMeans(8, n_landmarks=p["l"], gamma=0.02, random_state=0)
+
+
+def row_sklearn(p: Prepared) -> Any:
+    from sklearn.cluster import KMeans
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import make_pipeline
+
+    features = Nystroem(gamma=0.02, n_components=p["l"], random_state=0)
+    return make_pipeline(features, KMeans(8, n_init=1, random_state=0))
+
+
 def timed_import(statement: str) -> Callable[[Prepared], Timed]:
     code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
 
@@ -515,6 +556,12 @@ CASES = {
         sizes({"n": 5000}, n=1_000_000, d=100, k=10),
         streaming.prepare_file,
         {"apnc plan": streaming.planned, "apnc fit": streaming.fitted},
+    ),
+    "one_row": Case(
+        "Predict one row, d=20 l=300 k=8",
+        sizes({"n": 500, "l": 50, "repeat": 5}, n=20_000, d=20, l=300, repeat=300),
+        prepare_row,
+        {"apnc": predict_row(row_apnc), "scikit-learn Nystroem + KMeans": predict_row(row_sklearn)},
     ),
     "import": Case(
         "Import",

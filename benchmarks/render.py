@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apnc.memory import parse_bytes
+from apnc.run.budget import parse_bytes
 from benchmarks.cases import CASES
 from benchmarks.run import RESULTS, ROOT
 from benchmarks.streaming import LIMIT

@@ -66,10 +66,10 @@ def fingerprint(labels: np.ndarray) -> str:
 
 def fit_spilled(p: Prepared) -> Timed:
     """Within the limit, and all of Y in the temporary file, so that both sizes do the same work."""
-    from apnc import plan
+    from apnc.run.job import Job
 
     warm_up(p)
-    plan.room_for_rows = lambda problem, free: 0.0
+    Job.room = lambda job, sizes: 0.0
 
     def run() -> dict[str, Any]:
         begin = time.perf_counter()
@@ -105,14 +105,14 @@ def embedding_pass(read: bool, compute: bool) -> Callable[[Prepared], Timed]:
     """Algorithm 1 over the file; without ``compute`` rows are only read, without ``read`` they are in memory."""
 
     def contestant(p: Prepared) -> Timed:
-        from apnc.job import Job
-        from apnc.memory import Budget
+        from apnc.run.budget import Budget
+        from apnc.run.job import Job
         from apnc.sources import open as open_source
 
         km = estimator(p).fit(p["path"])
-        model = km._embedding_model
-        job = Job(open_source(p["path"]), None, 2, Budget.now(LIMIT))
-        data = job.for_embedding(model)
+        model = km._model.embedding
+        job = Job(open_source(p["path"]), 2, Budget.now(LIMIT))
+        data = job.data(model.work_bytes(job.source.held, job.dtype))
         chunks = data.chunks
         held = [] if read else list(chunks)
 

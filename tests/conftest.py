@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from apnc.sources.chunks import Layout
+from apnc.engines.local import Layout
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,13 @@
 """The methods of all tables: each clusters a task and says what it found."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from apnc import KernelKMeans, baselines
-from apnc.estimators import base
 from apnc.progress import Progress
 
 NEURAL = {"kernel": "sigmoid", "gamma": 0.0045, "coef0": 0.11}
@@ -79,20 +77,9 @@ class StageClock(Progress):
         return {"embed": embedding, "cluster": sum(self.seconds.values()) - embedding}
 
 
-@contextmanager
-def clocked() -> Iterator[StageClock]:
-    """The next fit tells its stages to a clock."""
-    clock, shown = StageClock(), base.make_progress
-    base.make_progress = lambda verbose: clock  # type: ignore[assignment]
-    try:
-        yield clock
-    finally:
-        base.make_progress = shown
-
-
 def fit_apnc(km: KernelKMeans, X: Any) -> Found:
-    with clocked() as clock:
-        km.fit(X)
+    clock = StageClock()
+    km.fit(X, progress=clock)
     more = {
         "n_iter": km.n_iter_,
         "l_used": km.n_landmarks_,

@@ -11,7 +11,7 @@ from apnc import EnsembleEmbedding, NystroemEmbedding, StableEmbedding
 from apnc.discrepancy import Manhattan
 from apnc.embeddings import Block, Coefficients, Embedding, nystroem, stable
 from apnc.embeddings.spectrum import Spectrum, decompose, landmark_kernel
-from apnc.embeddings.stable import center_kernel, random_subsets, stable_scale
+from apnc.embeddings.stable import center_kernel, random_subsets, stable_beta
 from apnc.kernels import Kernel
 from apnc.sampling import take
 from benchmarks.paper.methods import Found, Method, Task, apnc
@@ -32,7 +32,7 @@ class PrintedRoot(StableEmbedding):
         E = np.vstack([root, np.zeros((n - len(root), n))])
         t = self.resolve_subset_size(n)
         block = Block(landmarks, random_subsets(n_components, n, t, rng) @ E)
-        return Coefficients((block,), Manhattan(), stable_scale(n_components, n, t))
+        return Coefficients((block,), Manhattan(), stable_beta(n_components, n, t))
 
 
 def decompose_all(K: np.ndarray, landmarks: Any) -> Spectrum:

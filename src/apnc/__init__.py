@@ -4,10 +4,8 @@
 import sklearn.base  # noqa: F401
 
 from apnc.embeddings import Embedding, EnsembleEmbedding, NystroemEmbedding, StableEmbedding
-from apnc.estimators import KernelEmbedding, KernelKMeans
-from apnc.persistence import load
-
-__version__ = "0.1.0"
+from apnc.estimators import KernelEmbedding, KernelKMeans, load
+from apnc.version import __version__
 
 __all__ = [
     "Embedding",
@@ -16,5 +14,6 @@ __all__ = [
     "KernelKMeans",
     "NystroemEmbedding",
     "StableEmbedding",
+    "__version__",
     "load",
 ]

@@ -1,23 +1,27 @@
-"""A fitted kernel k-means: all that prediction needs."""
+"""A fitted estimator: all that prediction needs, and what the fit found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from apnc.clustering.lloyd import LabelsOnly, Write, assign_all, label_into
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings import Coefficients
 from apnc.embeddings.family import embedding_steps
 from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel
+from apnc.rows import GivenRows, compute_dtype, concatenate, n_rows
 from apnc.scaling import Scale, Scaling
+from apnc.stored import largest, require, stored
+from apnc.typing import Array
 
-Array = npt.NDArray[Any]
+Step = Callable[[Chunk], Chunk]
+#: Largest coordinates of embedded landmarks, and of centroids, in a model file: squares must stay within float32.
+LARGEST_ROW, LARGEST_CENTROID = 1e16, 1e18
 
 
+@stored
 @dataclass(frozen=True)
 class EmbeddingModel:
     """A kernel with fitted coefficients.
@@ -36,11 +40,29 @@ class EmbeddingModel:
     residual: float
     scaling: Scaling | None = None
 
-    def row_bytes(self, held: int, dtype: type) -> int:
+    def check(self) -> None:
+        """The landmarks are for this kernel, and some of them can be embedded."""
+        for block in self.coefficients.blocks:
+            self.kernel.check_landmarks(block.landmarks)
+        landmarks = self.coefficients.blocks[0].landmarks
+        if self.scaling is not None:
+            self.scaling.check_landmarks(landmarks)
+        rows = self.kernel.trial(landmarks)
+        if rows is not None:
+            with np.errstate(all="ignore"):
+                chunk = Chunk(0, rows, np.ones(n_rows(rows)))
+                for step in embedding_steps(self.kernel, self.coefficients, compute_dtype(landmarks)):
+                    chunk = step(chunk)
+            found = largest(chunk.rows)
+            require(
+                found <= LARGEST_ROW, f"landmarks are embedded at {found:.3g}, too far out to compute with"
+            )
+
+    def work_bytes(self, held: int, dtype: type) -> int:
         """Memory that one row of ``held`` numbers needs while it is embedded, one block at a time."""
         largest = max(block.weights.shape[1] for block in self.coefficients.blocks)
         embedded = self.coefficients.n_components * np.dtype(dtype).itemsize
-        return self.kernel.row_bytes(held, largest, dtype) + embedded
+        return self.kernel.work_bytes(held, largest, dtype) + embedded
 
     def embed(self, chunks: Chunks, dtype: type, out: type = np.float32) -> Chunks:
         """Algorithm 1 over new data."""
@@ -48,93 +70,128 @@ class EmbeddingModel:
             chunks = chunks.map(step)
         return chunks
 
-    def steps(self, dtype: type, out: type = np.float32) -> list[Callable[[Chunk], Chunk]]:
+    def steps(self, dtype: type, out: type = np.float32) -> list[Step]:
         """The maps of Algorithm 1, and the scaling before them."""
         steps = embedding_steps(self.kernel, self.coefficients, dtype, out)
         return steps if self.scaling is None else [Scale(self.scaling, dtype), *steps]
 
-    def embed_array(self, chunks: Chunks, n_rows: int | None, dtype: type, out: type = np.float32) -> Array:
-        """Y of local chunks as one array."""
-        return collect(self.embed(chunks, dtype, out), n_rows, self.coefficients.n_components, out)
-
-
-@dataclass(frozen=True)
-class WriteInto:
-    """Map: a local chunk's rows to their place in one array."""
-
-    out: Array
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        self.out[chunk.carry.start : chunk.carry.stop] = chunk.rows
-        return chunk.with_rows(None)
-
-
-def collect(chunks: Chunks, n_rows: int | None, n_columns: int, dtype: type) -> Array:
-    """Rows of local chunks as one array, written there by the workers if their number is known."""
-    if n_rows is None:
-        return np.concatenate([chunk.rows for chunk in chunks])
-    write = WriteInto(np.empty((n_rows, n_columns), dtype=dtype))
-    for _ in chunks.map(write):
-        pass
-    return write.out
-
-
-@dataclass(frozen=True)
-class DistancesToAll:
-    """Map: distances of a chunk's rows to all centroids, on the kernel's scale."""
-
-    discrepancy: Discrepancy
-    centroids: Array
-    scale: float
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        return chunk.with_rows(self.scale * self.discrepancy.distances(chunk.rows, self.centroids))
-
-
-@dataclass(frozen=True)
-class ClusterModel:
-    """An embedding with centroids, shape (k, m), in embedding space."""
-
-    embedding: EmbeddingModel
-    centroids: Array
+    @property
+    def landmarks(self) -> Any:
+        """L, of all blocks."""
+        return concatenate([block.landmarks for block in self.coefficients.blocks])
 
     @property
-    def scale(self) -> float:
-        """beta: from discrepancies to the kernel's scale."""
-        return self.embedding.coefficients.scale
+    def landmark_numbers(self) -> Array | None:
+        """Row numbers of the landmarks of a given kernel matrix; None for all others."""
+        landmarks = [block.landmarks for block in self.coefficients.blocks]
+        if not isinstance(landmarks[0], GivenRows):
+            return None
+        return np.concatenate([given.numbers for given in landmarks])
+
+
+@stored
+@dataclass(frozen=True)
+class Clusters:
+    """What the clustering found.
+
+    Attributes
+    ----------
+    centroids : array of shape (k, m), in embedding space.
+    inertia : weighted sum of squared distances to the nearest centroid, on the kernel's scale.
+    n_iter : iterations of the full run.
+    sizes : array of shape (k,), the weight of each cluster.
+
+    """
+
+    centroids: Array
+    inertia: float
+    n_iter: int
+    sizes: Array
+
+    def check(self) -> None:
+        """k centroids within bounds, k sizes."""
+        shape = self.centroids.shape
+        require(len(shape) == 2 and shape[0] >= 1, f"centroids have shape {shape}, expected (k, m)")
+        require(largest(self.centroids) <= LARGEST_CENTROID, f"centroids are beyond {LARGEST_CENTROID:g}")
+        expected = shape[:1]
+        require(self.sizes.shape == expected, f"sizes have shape {self.sizes.shape}, expected {expected}")
+        require((self.sizes >= 0).all(), "sizes are negative")
+        require(self.n_iter >= 0, f"n_iter is {self.n_iter}, expected at least 0")
+
+
+@stored
+@dataclass(frozen=True)
+class Features:
+    """Number of features (0 for objects), and their names where they have any."""
+
+    number: int = 0
+    names: tuple[str, ...] | None = None
+
+    def check(self) -> None:
+        """As many names as features."""
+        require(self.number >= 0, f"number is {self.number}, expected at least 0")
+        if self.names is not None:
+            require(len(self.names) == self.number, f"{len(self.names)} names of {self.number} features")
+
+
+@stored
+@dataclass(frozen=True)
+class Model:
+    """An embedding, with clusters unless it was fitted alone."""
+
+    embedding: EmbeddingModel
+    features: Features
+    clusters: Clusters | None = None
+
+    def check(self) -> None:
+        """Features and centroids are those of the embedding."""
+        coefficients = self.embedding.coefficients
+        expected = self.embedding.kernel.n_features(coefficients.blocks[0].landmarks)
+        require(
+            self.features.number == expected,
+            f"features.number is {self.features.number}, but the landmarks have {expected} features",
+        )
+        if self.clusters is not None:
+            found, m = self.centroids.shape[1], coefficients.n_components
+            require(found == m, f"clusters.centroids have {found} components, expected {m}")
+
+    @property
+    def centroids(self) -> Array:
+        """Y-bar, shape (k, m)."""
+        assert self.clusters is not None
+        return self.clusters.centroids
+
+    @property
+    def beta(self) -> float:
+        """From discrepancies to the kernel's scale."""
+        return self.embedding.coefficients.beta
 
     @property
     def discrepancy(self) -> Discrepancy:
         """The discrepancy e."""
         return self.embedding.coefficients.discrepancy
 
-    def labels(self, chunks: Chunks, dtype: type) -> Array:
-        """Nearest centroid of each row, int32."""
-        return assign_all(self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy).labels
-
-    def label_steps(self, dtype: type) -> list[Callable[[Chunk], Chunk]]:
-        """Maps of a chunk to its labels."""
-        return [*self.embedding.steps(dtype), LabelsOnly(self.discrepancy.against(self.centroids))]
-
-    def distance_steps(self, dtype: type) -> list[Callable[[Chunk], Chunk]]:
-        """Maps of a chunk to its distances to all centroids."""
-        return [
-            *self.embedding.steps(dtype),
-            DistancesToAll(self.discrepancy, self.centroids, self.scale),
-        ]
-
-    def label_into(self, write: Write, chunks: Chunks, dtype: type) -> None:
-        """The same, handed on chunk by chunk."""
-        label_into(write, self.embedding.embed(chunks, dtype), self.centroids, self.discrepancy)
-
-    def distances(self, chunks: Chunks, n_rows: int | None, dtype: type) -> Array:
-        """Distances to all centroids on the kernel's scale, shape (n, k)."""
-        for step in self.distance_steps(dtype):
-            chunks = chunks.map(step)
-        return collect(chunks, n_rows, len(self.centroids), np.float64)
-
-    def inertia(self, chunks: Chunks, dtype: type) -> float:
-        """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""
-        embedded = self.embedding.embed(chunks, dtype)
-        last = assign_all(embedded, self.centroids, self.discrepancy, keep=False)
-        return last.sums.inertia * self.scale**2
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of an estimator with this model."""
+        embedding, clusters, features = self.embedding, self.clusters, self.features
+        found: dict[str, Any] = {
+            "_model": self,
+            "gamma_": embedding.kernel.gamma,
+            "n_landmarks_": embedding.coefficients.n_landmarks,
+            "n_components_": embedding.coefficients.n_components,
+            "residual_": embedding.residual,
+        }
+        numbers = embedding.landmark_numbers
+        found |= {"landmarks_": embedding.landmarks} if numbers is None else {"landmark_indices_": numbers}
+        if features.number:
+            found["n_features_in_"] = features.number
+        if features.names is not None:
+            found["feature_names_in_"] = np.array(features.names, dtype=object)
+        if clusters is not None:
+            found |= {
+                "cluster_centers_": clusters.centroids,
+                "inertia_": clusters.inertia,
+                "n_iter_": clusters.n_iter,
+                "cluster_sizes_": clusters.sizes,
+            }
+        return found

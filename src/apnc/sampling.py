@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from apnc.engines.contract import Chunk, Chunks
+from apnc.rows import concatenate, take
 from apnc.scaling import Columns
+from apnc.typing import Array
 
-Array = npt.NDArray[Any]
 Hash = Callable[[Chunk], Array]
 
 
@@ -222,39 +222,19 @@ def draw(
     chunks: Chunks,
     hashes: Hash,
     samples: Mapping[str, tuple[int, int]],
-    counted: Callable[[int], None] | None = None,
+    counted: Callable[[Census], None] | None = None,
     describe: bool = False,
 ) -> tuple[Census, dict[str, Sample]]:
     """Algorithms 3 and 4, lines 1 to 6: count the data and draw every sample.
 
-    Two passes: keys first, then only the chosen rows; ``counted`` is told the number of rows in between.
+    Two passes: keys first, then only the chosen rows; ``counted`` is told in between what the first one found.
     """
     census = chunks.reduce(TakeCensus(hashes, samples, describe), Census.__add__)
     if counted is not None:
-        counted(census.n_rows)
+        counted(census)
     chosen = {name: (seed, census.sketches[name].keys) for name, (seed, _) in samples.items()}
     gathered = chunks.reduce(Gather(hashes, chosen), merge_gathered)
     return census, {
         name: Sample(take(rows, np.argsort(keys)), census.sketches[name].weights)
         for name, (keys, rows) in gathered.items()
     }
-
-
-def take(rows: Any, positions: Array) -> Any:
-    """Rows at ``positions``, in the same container."""
-    return [rows[i] for i in positions.tolist()] if isinstance(rows, list) else rows[positions]
-
-
-def concatenate(parts: list[Any]) -> Any:
-    """Several containers of rows as one."""
-    if isinstance(parts[0], list):
-        return [item for part in parts for item in part]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr")
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    return type(parts[0])(*(concatenate(list(fields)) for fields in zip(*map(_fields, parts), strict=True)))
-
-
-def _fields(part: Any) -> tuple[Any, ...]:
-    return tuple(vars(part).values())

@@ -4,18 +4,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from apnc.engines.contract import Chunk
-
-Array = npt.NDArray[Any]
+from apnc.stored import largest, require, stored
+from apnc.typing import Array
 
 SCALES = ("minmax", "standard", "unit")
 #: Digits kept of a column's statistics, so that they do not depend on how the rows were cut into chunks.
 DIGITS = 10
 #: A column whose values differ by no more than this share of the largest is constant.
 CONSTANT = 1e-13
+#: Largest factor, and largest shift in units of a column's size, that a model file may have.
+LARGEST_FACTOR, LARGEST_SHIFT = 1e100, 1e20
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Columns:
         )
 
 
+@stored
 @dataclass(frozen=True)
 class Scaling:
     """(x - shift) * factor for each column, or rows of norm 1.
@@ -74,6 +76,31 @@ class Scaling:
     kind: str
     shift: Array
     factor: Array
+
+    def check(self) -> None:
+        """A known kind, with a shift and a positive factor for each column."""
+        require(self.kind in SCALES, f"kind is {self.kind!r}, expected one of {', '.join(SCALES)}")
+        shift, factor = self.shift, self.factor
+        require(
+            shift.ndim == 1 and shift.shape == factor.shape and (self.kind != "unit" or not shift.size),
+            f"shift and factor have shapes {shift.shape} and {factor.shape}",
+        )
+        require(
+            shift.dtype.kind == factor.dtype.kind == "f", "shift and factor must be floating-point numbers"
+        )
+        require(
+            (factor > 0).all() and largest(factor) <= LARGEST_FACTOR, "factors must be positive and bounded"
+        )
+        with np.errstate(over="ignore"):
+            require(largest(shift * factor) <= LARGEST_SHIFT, "shifts are too large for their factors")
+
+    def check_landmarks(self, landmarks: Any) -> None:
+        """Raise a ValueError for landmarks that cannot have been scaled like this."""
+        require(hasattr(landmarks, "shape"), "scaling does not go with landmarks that are no vectors")
+        if self.kind != "unit":
+            require(not sparse.issparse(landmarks), f"scaling {self.kind} does not go with sparse landmarks")
+            d = landmarks.shape[1]
+            require(self.shift.shape == (d,), f"scaling of {len(self.shift)} columns, landmarks have {d}")
 
     @classmethod
     def unit(cls) -> "Scaling":

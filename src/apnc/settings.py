@@ -11,51 +11,36 @@ from apnc.kernels import KernelChoice
 from apnc.sampling import Sample
 
 BANDWIDTH_SAMPLE = 1000
-
-
-def auto_landmarks(n_distinct: float, n_clusters: int) -> int:
-    """``n_landmarks="auto"``: the root of the number of distinct instances, in [300, 2000], at least 4 k."""
-    return int(min(n_distinct, max(300, 4 * n_clusters, min(2000, np.ceil(np.sqrt(n_distinct))))))
-
-
-def auto_components(n_clusters: int) -> int:
-    """``n_components="auto"``: 500, at least k. The Nystroem embeddings cap it at the kept rank."""
-    return max(500, n_clusters)
-
-
-def seeding_size(n_clusters: int) -> int:
-    """Instances in the seeding sample."""
-    return max(2048, 32 * n_clusters)
-
-
-def derive(seed: int, purpose: str) -> int:
-    """An independent 64-bit seed for one step."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest())
+#: ``n_landmarks="auto"`` lies between these, and ``n_components="auto"`` is this.
+FEW_LANDMARKS, MANY_LANDMARKS, AUTO_COMPONENTS = 300, 2000, 500
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings:
-    """What the user asked of the embedding; sizes may be ``"auto"``."""
+class Settings:
+    """What the user asked for; sizes may be ``"auto"``.
+
+    Attributes
+    ----------
+    kernel, embedding, scale : what rows are made of.
+    n_landmarks, n_components : l and m.
+    most_landmarks : l at most, where it is "auto".
+    n_clusters : k; 0 for an embedding alone, of which the rest has no meaning.
+    init : a name, start labels, or k instances.
+
+    """
 
     kernel: KernelChoice
     embedding: Embedding
     n_landmarks: int | str
     n_components: int | str
     seed: int
-    n_clusters: int = 0
     scale: str | None = None
-
-
-@dataclass(frozen=True)
-class ClusterSettings:
-    """What the user asked of the clustering; ``init`` is a name, start labels, or k instances."""
-
-    n_clusters: int
-    init: Any
-    n_init: int
-    max_iter: int
-    tol: float
-    seed: int
+    n_clusters: int = 0
+    init: Any = "k-means++"
+    n_init: int = 1
+    max_iter: int = 300
+    tol: float = 1e-4
+    most_landmarks: int = MANY_LANDMARKS
 
     @property
     def needs_all_rows(self) -> bool:
@@ -64,21 +49,35 @@ class ClusterSettings:
             not isinstance(self.init, str) or self.init == "random-partition"
         )
 
+    def sizes(self, n_distinct: float) -> tuple[int, int]:
+        """Expected l and m for so many distinct instances; m before the rank caps it."""
+        l, m = self.n_landmarks, self.n_components  # noqa: E741
+        return (
+            self.auto_landmarks(n_distinct) if l == "auto" else int(min(n_distinct, int(l))),
+            max(AUTO_COMPONENTS, self.n_clusters) if m == "auto" else int(m),
+        )
 
-def expected_sizes(settings: EmbeddingSettings, n_distinct: float) -> tuple[int, int]:
-    """l and m for so many distinct instances; m before the rank caps it."""
-    k, l, m = settings.n_clusters, settings.n_landmarks, settings.n_components  # noqa: E741
-    return (
-        auto_landmarks(n_distinct, k) if l == "auto" else int(min(n_distinct, int(l))),
-        auto_components(k) if m == "auto" else int(m),
-    )
+    def auto_landmarks(self, n_distinct: float) -> int:
+        """``n_landmarks="auto"``, as far as memory allows it."""
+        most = np.inf if self.most_landmarks == MANY_LANDMARKS else self.most_landmarks
+        return int(min(auto_landmarks(n_distinct, self.n_clusters), most))
+
+    def sample_sizes(self) -> dict[str, int]:
+        """Instances in each sample, at most."""
+        asked, k = self.n_landmarks, self.n_clusters
+        sizes = {
+            "landmarks": max(MANY_LANDMARKS, 4 * k) if asked == "auto" else int(asked),
+            "seeding": max(2048, 32 * k),
+        }
+        return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.self_tuned else {})
 
 
-def sample_sizes(settings: EmbeddingSettings) -> dict[str, int]:
-    """Instances in each sample, at most."""
-    k, asked = settings.n_clusters, settings.n_landmarks
-    sizes = {
-        "landmarks": max(2000, 4 * k) if asked == "auto" else int(asked),
-        "seeding": seeding_size(k),
-    }
-    return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if settings.kernel.self_tuned else {})
+def auto_landmarks(n_distinct: float, n_clusters: int) -> int:
+    """``n_landmarks="auto"``: the root of the number of distinct instances, in [300, 2000], at least 4 k."""
+    root = min(MANY_LANDMARKS, np.ceil(np.sqrt(n_distinct)))
+    return int(min(n_distinct, max(FEW_LANDMARKS, 4 * n_clusters, root)))
+
+
+def derive(seed: int, purpose: str) -> int:
+    """An independent 64-bit seed for one step."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest())

@@ -1,18 +1,14 @@
 """Checks for those who extend apnc."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import block_diag
 
 from apnc.embeddings import Coefficients, Embedding
 from apnc.embeddings.family import embed
 from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel, VectorKernel
-from apnc.sampling import concatenate
-
-Array = npt.NDArray[Any]
+from apnc.rows import concatenate
+from apnc.typing import Array
 
 _N_ROWS, _N_FEATURES, _N_LANDMARKS, _N_COMPONENTS = 300, 6, 120, 400
 
@@ -67,7 +63,7 @@ def check_property_2_kernelized(embedding: Embedding, X: Array, seed: int) -> No
     for rows in (X, X @ rotation + 5.0):
         coefficients = fit_on(embedding, rows, kernel, seed)
         Y = embedded(rows, kernel, coefficients)
-        distances.append(coefficients.scale * coefficients.discrepancy.distances(Y[:100], Y[100:200]))
+        distances.append(coefficients.beta * coefficients.discrepancy.distances(Y[:100], Y[100:200]))
     _require_close(2, "kernelized", distances[0], distances[1], tolerance=1e-4)
     R, K = _dense_coefficients(coefficients), kernel(rows, _all_landmarks(coefficients))
     _require_close(2, "kernelized", Y, K @ R.T)
@@ -100,7 +96,7 @@ def check_property_4_discrepancy(embedding: Embedding, X: Array, seed: int) -> N
     Y = embedded(X, kernel, coefficients)
     labels = np.random.default_rng(seed).integers(0, 5, size=len(X))
     members = (labels == np.arange(5)[:, None]) / np.bincount(labels, minlength=5)[:, None]
-    approximate = coefficients.scale * coefficients.discrepancy.distances(Y, members @ Y)
+    approximate = coefficients.beta * coefficients.discrepancy.distances(Y, members @ Y)
     K = kernel(X, X)
     squared = 1.0 - 2 * K @ members.T + np.einsum("ci,ij,cj->c", members, K, members)
     ratio = approximate / np.sqrt(squared)
@@ -108,7 +104,7 @@ def check_property_4_discrepancy(embedding: Embedding, X: Array, seed: int) -> N
         4,
         "discrepancy",
         bool(abs(np.median(ratio) - 1) < 0.1 and np.std(ratio) < 0.25),
-        f"scale * e over the kernel distance has median {np.median(ratio):.3f} and spread "
+        f"beta * e over the kernel distance has median {np.median(ratio):.3f} and spread "
         f"{np.std(ratio):.3f}, expected about 1 and below 0.25",
     )
 

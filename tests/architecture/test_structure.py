@@ -7,118 +7,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "apnc"
+from tests.architecture.layers import DOCS, LAYERS, PICTURE, page, picture
 
-#: What each part may import of ours; parts are the first folder or module below the package.
-ALLOWED = {
-    "loops": {"loops"},
-    "blas": set(),
-    "kernels": {"kernels", "loops"},
-    "nearest": {"loops"},
-    "discrepancy": {"loops", "nearest"},
-    "engines": {"blas", "engines"},
-    "memory": set(),
-    "progress": {"progress"},
-    "writing": {"writing"},
-    "plan": {"engines"},
-    "settings": {"embeddings", "kernels", "sampling"},
-    "scaling": {"engines.contract"},
-    "sampling": {"engines.contract", "loops", "scaling"},
-    "embeddings": {"embeddings", "blas", "kernels", "discrepancy", "engines.contract"},
-    "clustering": {"clustering", "discrepancy", "nearest", "engines.contract", "loops"},
-    "model": {"scaling", "clustering", "discrepancy", "embeddings", "engines.contract", "kernels"},
-    "advice": {"embeddings", "sampling"},
-    "pipeline": {
-        "advice",
-        "model",
-        "progress",
-        "scaling",
-        "sampling",
-        "clustering",
-        "discrepancy",
-        "embeddings",
-        "engines.contract",
-        "kernels",
-        "settings",
-    },
-    "sources": {"blas", "engines", "kernels", "pipeline", "plan", "sources"},
-    "rehearsal": {
-        "clustering",
-        "discrepancy",
-        "embeddings",
-        "engines",
-        "job",
-        "kernels",
-        "nearest",
-        "sampling",
-        "sources",
-    },
-    "forecast": {
-        "discrepancy",
-        "embeddings",
-        "engines",
-        "job",
-        "kernels",
-        "loops",
-        "pipeline",
-        "plan",
-        "rehearsal",
-        "scaling",
-        "settings",
-        "sources",
-    },
-    "job": {
-        "advice",
-        "plan",
-        "kernels",
-        "loops",
-        "memory",
-        "model",
-        "pipeline",
-        "progress",
-        "settings",
-        "sources",
-    },
-    "persistence": {
-        "persistence",
-        "__version__",
-        "discrepancy",
-        "embeddings",
-        "estimators",
-        "kernels",
-        "model",
-        "scaling",
-        "writing",
-    },
-    "spark": {
-        "spark",
-        "KernelKMeans",
-        "engines.spark_session",
-        "persistence",
-        "sources",
-        "validation",
-    },
-    "validation": {"embeddings", "kernels", "scaling", "sources", "validation"},
-    "testing": {"embeddings", "engines.contract", "kernels", "sampling"},
-    "evaluation": {"evaluation", "sources"},
-    "cli": {
-        "cli",
-        "KernelKMeans",
-        "__version__",
-        "load",
-        "embeddings",
-        "evaluation",
-        "forecast",
-        "kernels",
-        "memory",
-        "persistence",
-        "progress",
-        "sources",
-        "spark",
-        "validation",
-        "writing",
-    },
-}
+SOURCE = Path(__file__).parents[2] / "src" / "apnc"
 
 
 def modules():
@@ -142,34 +33,56 @@ def own_imports(path: Path) -> set[str]:
     return found
 
 
+def layer_of(module: str) -> int | None:
+    """Position of the part that a module of ours belongs to; the longest name wins."""
+    names = [part for part in LAYERS if module == part or module.startswith(part + ".")]
+    return LAYERS.index(max(names, key=len)) if names else None
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_one_way(path):
-    part = part_of(path)
-    if part not in ALLOWED:
+def test_imports_point_down(path):
+    own = layer_of(module_name(path))
+    if path == SOURCE / "__init__.py":
         return
+    assert own is not None, f"{path.relative_to(SOURCE)} is in no layer"
     for name in own_imports(path):
-        allowed = any(name == target or name.startswith(target + ".") for target in ALLOWED[part])
-        assert allowed, (
-            f"{path.relative_to(SOURCE)} imports apnc.{name}; {part} may import {sorted(ALLOWED[part])}"
+        found = layer_of(name)
+        assert found is not None, f"{path.relative_to(SOURCE)} imports apnc.{name}, which is in no layer"
+        assert found >= own, (
+            f"{path.relative_to(SOURCE)} ({LAYERS[own]}) imports apnc.{name} ({LAYERS[found]})"
         )
 
 
-def test_every_part_has_a_rule_or_stands_on_top():
-    parts = {part_of(path) for path in modules()}
-    assert parts - set(ALLOWED) == {"__init__", "estimators", "baselines"}
+def test_every_layer_is_there():
+    found = {layer_of(module_name(path)) for path in modules()} - {None}
+    assert found == set(range(len(LAYERS)))
+
+
+def test_the_map_is_written_from_the_layers():
+    assert (DOCS / PICTURE).read_text() == picture()
+    text = (DOCS / "architecture.md").read_text()
+    assert page(text) == text
 
 
 def test_few_know_spark():
     """Whoever reads another file need not know it; ``import apnc`` does not load it."""
-    users = {str(path.relative_to(SOURCE)) for path in modules() if "from pyspark" in path.read_text()}
-    ours = {user for user in users if not user.startswith("spark/")}
-    assert ours == {
-        "cli/on_spark.py",
-        "engines/spark.py",
-        "engines/spark_session.py",
-        "engines/spark_tasks.py",
-        "sources/frames.py",
-    }
+    users = {module_name(path) for path in modules() if "pyspark" in imported_packages(path)}
+    assert users
+    assert all(user.startswith(("engines.spark", "spark")) for user in users), users
+
+
+def imported_packages(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+    return found
 
 
 def test_only_the_loops_know_numba():

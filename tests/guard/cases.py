@@ -57,7 +57,7 @@ def embedded(X, **options):
     Y = KernelEmbedding(
         **({"n_landmarks": 50, "n_components": 3, "random_state": 4} | options)
     ).fit_transform(X)
-    return (Y > np.median(Y, axis=0)) @ (1 << np.arange(3)), float((Y**2).sum())
+    return (np.median(Y, axis=0) < Y) @ (1 << np.arange(3)), float((Y**2).sum())
 
 
 def predicted(X, **options):

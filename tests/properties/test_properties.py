@@ -11,9 +11,8 @@ from scipy import sparse
 
 from apnc import KernelKMeans
 from apnc.engines.contract import Chunk, RowRange
-from apnc.engines.local import LocalChunks
+from apnc.engines.local import Layout, LocalChunks
 from apnc.sampling import content_hash, draw, smallest
-from apnc.sources.chunks import Layout
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(items):
 def missing():
     """What Spark would need, if anything."""
     try:
+        from apnc.engines.spark.starting import check_java
         from apnc.spark import JavaMissingError
-        from apnc.spark.starting import check_java
 
         check_java()
     except (ImportError, JavaMissingError) as error:

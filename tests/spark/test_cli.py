@@ -14,6 +14,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import apnc.cli
+import apnc.sources
 from apnc import KernelKMeans
 
 pytestmark = pytest.mark.spark_only("local")
@@ -51,7 +52,7 @@ def folder(tmp_path_factory):
 
 
 def test_fit_and_predict(folder):
-    fit = ("fit", "digits.parquet", "--clusters", "10", "--id-column", "key", "--json")
+    fit = ("fit", "digits.parquet", "--n-clusters", "10", "--id-columns", "key", "--json")
     done = run(folder, *fit, *MASTER, "--model", "digits.apnc", "--labels", "labels.parquet")
     assert json.loads(done.stdout)["rows"] == 1797
     expected = KernelKMeans(10, random_state=0).fit(load_digits().data).labels_
@@ -69,8 +70,8 @@ def test_spark_submit_with_a_kernel_function(folder):
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     script = str(Path(apnc.cli.__path__[0]) / "__main__.py")
     command = ("env", f"PYSPARK_PYTHON={sys.executable}", str(submit), "--master", "local[2]", script)
-    options = ("--object-field", "word", "--id-column", "key", "--kernel", "letters:shared")
-    sizes = ("--clusters", "4", "--landmarks", "60")
+    options = ("--object-field", "word", "--id-columns", "key", "--kernel", "letters:shared")
+    sizes = ("--n-clusters", "4", "--n-landmarks", "60")
     arguments = ("fit", "words.jsonl", "--engine", "spark", *options, *sizes, "--labels", "words.parquet")
     run(folder, *arguments, command=command)
     run(folder, "fit", "words.jsonl", *options, *sizes, "--labels", "here.parquet", "--quiet")
@@ -88,10 +89,20 @@ def test_spark_submit_with_a_kernel_function(folder):
 )
 def test_bad_usage_is_one_line(folder, arguments, message):
     done = run(
-        folder, "fit", "digits.parquet", "--clusters", "3", "--labels", "no.parquet", *arguments, code=2
+        folder, "fit", "digits.parquet", "--n-clusters", "3", "--labels", "no.parquet", *arguments, code=2
     )
     said = [line for line in done.stderr.splitlines() if line.startswith("apnc: ")]
     assert len(said) == 1
     assert message in said[0]
     assert "Traceback" not in done.stderr
     assert not os.path.exists(folder / "no.parquet")
+
+
+def test_names_with_backticks_are_quoted(spark, tmp_path):
+    """Any name of a column is a name to Spark: those that are kept are written, as they are called."""
+    from apnc.engines.spark import commands
+
+    frame = spark.range(4).selectExpr("id AS `a``b`", "id * 2.0 AS x", "0 AS label")
+    source = apnc.sources.open(frame, columns=["x"], id_columns=["a`b"])
+    commands.write(frame, source, "label", str(tmp_path / "out.parquet"))
+    assert spark.read.parquet(str(tmp_path / "out.parquet")).columns == ["a`b", "label"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apnc.engines.spark import FAN, SparkChunks, levels_for
-from apnc.engines.spark_tasks import Outcome, join
+from apnc.engines.local import Layout
+from apnc.engines.spark.chunks import FAN, SparkChunks, levels_for
+from apnc.engines.spark.tasks import Outcome, join
 from apnc.sources import open as open_source
-from apnc.sources.chunks import Layout, chunked
 from tests.contract.suite import *  # noqa: F403
 from tests.contract.suite import Counted, indices, size, table, total
 from tests.spark.conftest import MODE
@@ -32,7 +32,7 @@ def chunks_of(frame_of, n_partitions=4):
     else:
         frame = frame_of(rows, n_partitions, w=weights)
     source = open_source(frame, columns=["x0", "x1", "x2"], weight_column="w")
-    chunks = chunked(source, None, Layout(row_bytes=8, threads=1, chunk_bytes=300)).chunks
+    chunks = source.data(Layout(work_bytes=8, threads=1, chunk_bytes=300)).chunks
     assert isinstance(chunks, SparkChunks)
     return chunks
 
@@ -59,7 +59,7 @@ def test_rows_are_not_looped_over(frame_of):
 def test_no_rows(frame_of):
     frame = frame_of(np.ones((3, 2))).where("id < 0")
     with pytest.raises(ValueError, match="no rows"):
-        chunked(open_source(frame, columns=["x0"]), None, Layout(8, 1)).chunks.reduce(size, int.__add__)
+        open_source(frame, columns=["x0"]).data(Layout(8, 1)).chunks.reduce(size, int.__add__)
 
 
 def test_few_partial_results_reach_the_driver():
@@ -169,7 +169,7 @@ def test_blas_is_held_to_the_cores_of_a_task(frame_of):
 def test_threads_of_a_task_follow_its_cores(monkeypatch):
     from types import SimpleNamespace
 
-    from apnc.engines import spark_tasks
+    from apnc.engines.spark import tasks as spark_tasks
 
     context = SimpleNamespace(partitionId=lambda: 5, cpus=lambda: 3)
     monkeypatch.setattr(spark_tasks, "_context", lambda: context)
@@ -195,7 +195,7 @@ def test_large_functions_reach_the_workers(frame_of):
 
 
 def test_a_python_without_apnc_is_named():
-    from apnc.engines.spark_session import _cause
+    from apnc.engines.spark.session import _cause
 
     assert "PYSPARK_PYTHON" in _cause("...\nModuleNotFoundError: No module named 'apnc'\n SQLSTATE")
     assert _cause("Traceback\n  File x\nOSError: [Errno 28] No space left\n") == (

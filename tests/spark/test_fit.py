@@ -215,7 +215,9 @@ def test_models_go_both_ways(frame_of, digits, fitted, tmp_path):
 
 def test_there_are_no_labels(frame_of, digits):
     km = KernelKMeans(3, random_state=0).fit(on(frame_of(digits)))
-    with pytest.raises(AttributeError, match=r"labels_ is not there after a fit on Spark; predict\(df\)"):
+    with pytest.raises(
+        AttributeError, match=r"labels_ is not available after fitting on Spark; predict\(df\)"
+    ):
         km.labels_  # noqa: B018
     assert "label" in KernelKMeans(3, random_state=0).fit_predict(frame_of(digits).drop("id")).columns
 
@@ -225,7 +227,7 @@ def test_what_cannot_be_done_on_spark(frame_of, digits, tmp_path):
     with pytest.raises(ValueError, match=r"spark\.executor\.memory"):
         KernelKMeans(3, memory_limit="1GB").fit(frame)
     with pytest.raises(ValueError, match=r"write\.parquet"):
-        KernelKMeans(3).fit(frame, labels_to=tmp_path / "l.parquet")
+        KernelKMeans(3).fit(frame, to=tmp_path / "l.parquet")
     with pytest.raises(ValueError, match="plan is for fits on this machine"):
         KernelKMeans(3).plan(frame)
     with pytest.raises(ValueError, match="weight_column"):

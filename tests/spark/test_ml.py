@@ -193,7 +193,7 @@ class TestParams:
         ("given", "said"),
         [
             ({"k": 0}, "k=0 must be a positive integer"),
-            ({"landmarks": "many"}, "landmarks='many' is unknown"),
+            ({"landmarks": "many"}, "landmarks='many' must be a positive integer"),
             ({"components": -1}, "components=-1"),
             ({"kernel": "gaussian"}, "Did you mean 'rbf'"),
             ({"kernel": "precomputed"}, "without Spark"),
@@ -395,7 +395,7 @@ class TestLocalModels:
         np.testing.assert_array_equal(loaded.predict(digits[0]), expected.labels_)
         again = KernelKMeansModel.fromLocal(loaded).setPredictionCol("cluster")
         np.testing.assert_array_equal(labels_of(again.transform(vectors), "cluster"), expected.labels_)
-        with pytest.raises(AttributeError, match="after a fit on Spark"):
+        with pytest.raises(AttributeError, match="after fitting on Spark"):
             _ = fitted.labels_
 
     def test_a_model_fitted_without_spark(self, vectors, expected, tmp_path):
@@ -468,7 +468,7 @@ def test_an_open_source_is_labelled_on_spark_too(vectors, expected):
 class TestStarting:
     def test_fits_side_by_side_keep_the_interpreter(self, monkeypatch):
         """The one that ends first does not set it back under the other."""
-        from apnc.engines.spark_session import on_drivers_python
+        from apnc.engines.spark.session import on_drivers_python
 
         monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
         context = SimpleNamespace(pythonExec="python3", getConf=dict)
@@ -484,7 +484,8 @@ class TestStarting:
         assert context.pythonExec == "python3"
 
     def test_no_java_is_said_in_a_sentence(self, monkeypatch, tmp_path):
-        from apnc.spark import JavaMissingError, starting
+        from apnc.engines.spark import starting
+        from apnc.spark import JavaMissingError
 
         monkeypatch.delenv("JAVA_HOME", raising=False)
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -495,7 +496,8 @@ class TestStarting:
 
     @pytest.mark.parametrize(("said", "found"), [("1.8.0_392", 8), ("11.0.2", 11)])
     def test_an_old_java_is_named(self, monkeypatch, tmp_path, said, found):
-        from apnc.spark import JavaMissingError, starting
+        from apnc.engines.spark import starting
+        from apnc.spark import JavaMissingError
 
         java = tmp_path / "bin" / "java"
         java.parent.mkdir()

@@ -8,7 +8,7 @@ import pytest
 import apnc
 from apnc import KernelKMeans
 from apnc.clustering import lloyd
-from apnc.engines.spark import Index
+from apnc.engines.spark.chunks import Index
 
 pytestmark = pytest.mark.spark_only("local")
 K, M, ITERATIONS, PARTITIONS = 20, 200, 4, 6
@@ -105,8 +105,8 @@ def test_memory_of_workers_does_not_grow_with_the_data(spark):
     def peak(n):
         columns = [F.randn(j).alias(f"x{j}") for j in range(10)]
         source = apnc.sources.open(spark.range(0, n, 1, 2).select(*columns))
-        chunks = source.chunks(2000).map(apnc.sources.chunks.Decode(source))
-        with model._embedding_model.embed(chunks, np.float64).cached() as kept:
+        chunks = source.chunks(2000).map(apnc.sources.family.Decode(source))
+        with model._model.embedding.embed(chunks, np.float64).cached() as kept:
             return max(kept.reduce(resident, dict.__or__).values())
 
     small = peak(50_000)

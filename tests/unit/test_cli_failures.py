@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     X = np.random.default_rng(0).normal(size=(20_000, 4))
     np.save("rows.npy", X + 6 * (np.arange(20_000) % 2)[:, None])
     Path("failkernels.py").write_text(KERNEL)
-    words = ["fit", "rows.npy", "--clusters", "2", "--landmarks", "80", "--model", "m.apnc", "--quiet"]
+    words = ["fit", "rows.npy", "--n-clusters", "2", "--n-landmarks", "80", "--model", "m.apnc", "--quiet"]
     assert CliRunner().invoke(app, words).exit_code == 0
     return tmp_path
 
@@ -61,9 +61,9 @@ def refused(done, *parts):
 #: A disk of 64 KB, seen by one command only; afterwards its content is listed.
 SMALL_DISK = 'mount -t tmpfs -o size=64k tmpfs disk && "$@"; code=$?; ls -A disk > listed; exit $code'
 WRITING = {
-    "labels": ["fit", "rows.npy", "--clusters", "2", "--labels", "disk/l.parquet"],
-    "labels as text": ["fit", "rows.npy", "--clusters", "2", "--labels", "disk/l.csv"],
-    "model": ["fit", "rows.npy", "--clusters", "2", "--landmarks", "300", "--model", "disk/m.apnc"],
+    "labels": ["fit", "rows.npy", "--n-clusters", "2", "--labels", "disk/l.parquet"],
+    "labels as text": ["fit", "rows.npy", "--n-clusters", "2", "--labels", "disk/l.csv"],
+    "model": ["fit", "rows.npy", "--n-clusters", "2", "--n-landmarks", "300", "--model", "disk/m.apnc"],
     "predict": ["predict", "m.apnc", "rows.npy", "--labels", "disk/l.arrow"],
     "embed": ["embed", "m.apnc", "rows.npy", "--out", "disk/y.npy"],
 }
@@ -105,7 +105,7 @@ def closed(folder):
 
 
 def test_what_may_not_be_read_or_written(closed):
-    fit = ["fit", "rows.npy", "--clusters", "2", "--quiet"]
+    fit = ["fit", "rows.npy", "--n-clusters", "2", "--quiet"]
     for words in (
         [*fit, "--labels", "closed/l.csv"],
         [*fit, "--model", "closed/m.apnc"],
@@ -114,7 +114,7 @@ def test_what_may_not_be_read_or_written(closed):
     ):
         refused(run(*words, preexec_fn=unprivileged), "closed", "Permission denied")
         assert os.listdir("closed") == []
-    done = run("fit", "secret.npy", "--clusters", "2", "--labels", "l.csv", preexec_fn=unprivileged)
+    done = run("fit", "secret.npy", "--n-clusters", "2", "--labels", "l.csv", preexec_fn=unprivileged)
     refused(done, "secret.npy: Permission denied")
     refused(run("inspect", "secret.npy", preexec_fn=unprivileged), "secret.npy: Permission denied")
     assert not Path("l.csv").exists()
@@ -123,7 +123,7 @@ def test_what_may_not_be_read_or_written(closed):
 def test_data_that_vanishes_meanwhile(folder):
     Path("gone.npy").write_bytes(Path("rows.npy").read_bytes())
     before = {*os.listdir(), "__pycache__"} - {"gone.npy"}
-    words = ["fit", "gone.npy", "--clusters", "2", "--kernel", "failkernels:vanish", "--landmarks", "20"]
+    words = ["fit", "gone.npy", "--n-clusters", "2", "--kernel", "failkernels:vanish", "--n-landmarks", "20"]
     refused(run(*words, "--labels", "l.csv", "--model", "n.apnc", "--quiet"), "gone.npy: No such file")
     assert {*os.listdir(), "__pycache__"} == before
 
@@ -164,14 +164,14 @@ def rewritten(path, edit):
 def with_pickle(schema, members):
     header = b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
     header += b" " * (118 - len(header) - 1) + b"\n"
-    members["centroids.npy"] = (
+    members["model_clusters_centroids.npy"] = (
         b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + header + pickle.dumps([Trap()])
     )
 
 
 def with_command(schema, members):
-    function = {"type": "function", "function": "os:system", "parameters": {}, "normalized": False}
-    schema["kernel"] = function
+    function = {"type": "CallableKernel", "function": "os:system", "params": {}, "witness": None}
+    schema["model"]["embedding"]["kernel"] = function
     del schema["parameters"]["kernel"]
 
 

@@ -66,7 +66,7 @@ def write_all(folder):
     (folder / "tripkernels.py").write_text(KERNEL)
 
 
-IDS = ["--id-column", "key"]
+IDS = ["--id-columns", "key"]
 OBJECTS = ["--object-field", "word", "--kernel", "tripkernels:common", *IDS]
 #: Data, options of the fit, options of the prediction.
 TRIPS = {
@@ -95,7 +95,7 @@ def labels(tmp_path_factory):
     os.chdir(folder)
     try:
         for i, (data, options, _) in enumerate(TRIPS.values()):
-            words = ["fit", data, "--clusters", "3", "--landmarks", "60", "--quiet", *options]
+            words = ["fit", data, "--n-clusters", "3", "--n-landmarks", "60", "--quiet", *options]
             done = CliRunner().invoke(app, [*words, "--model", f"{i}.apnc", "--labels", f"fit{i}.parquet"])
             assert done.exit_code == 0, done.output
     finally:

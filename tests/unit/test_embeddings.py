@@ -136,7 +136,7 @@ def test_stable_distances_are_on_the_kernel_scale(digits, n_landmarks):
         options = {"n_landmarks": n_landmarks, "n_components": 1000, "random_state": seed}
         nystroem = KernelEmbedding(**options).fit_transform(X)
         stable = KernelEmbedding(embedding="stable", **options).fit(X)
-        Y, beta = stable.transform(X), stable._embedding_model.coefficients.scale
+        Y, beta = stable.transform(X), stable._model.embedding.coefficients.beta
         i, j = np.random.default_rng(seed).choice(len(X), size=(2, 2000))
         exact = np.linalg.norm(nystroem[i] - nystroem[j], axis=1)
         approximate = beta * np.abs(Y[i] - Y[j]).sum(axis=1)
@@ -150,7 +150,7 @@ def test_stable_distances_survive_a_steep_spectrum():
     options = {"gamma": 0.5, "n_landmarks": 200, "n_components": 1000, "random_state": 0}
     nystroem = KernelEmbedding(**options).fit_transform(X)
     stable = KernelEmbedding(embedding="stable", **options).fit(X)
-    Y, beta = stable.transform(X), stable._embedding_model.coefficients.scale
+    Y, beta = stable.transform(X), stable._model.embedding.coefficients.beta
     ratio = (
         beta
         * np.abs(Y[:1000] - Y[1000:]).sum(axis=1)
@@ -208,7 +208,7 @@ def test_ensemble_sizes_are_totals(digits):
     km = KernelEmbedding(embedding=EnsembleEmbedding(3), n_landmarks=100, n_components=50, random_state=0)
     km.fit(digits[0])
     assert (km.n_landmarks_, km.n_components_) == (100, 50)
-    assert len(km._embedding_model.coefficients.blocks) == 3
+    assert len(km._model.embedding.coefficients.blocks) == 3
 
 
 def test_nystroem_of_all_rows_is_exact(digits):

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from apnc import EnsembleEmbedding, KernelEmbedding, KernelKMeans, StableEmbedding
-from apnc.settings import auto_components, auto_landmarks
+from apnc.settings import auto_landmarks
 
 
 @pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble"])
@@ -69,7 +69,6 @@ def test_auto_sizes():
     assert auto_landmarks(1e6, 8) == 1000
     assert auto_landmarks(1e9, 8) == 2000
     assert auto_landmarks(1e6, 1000) == 4000
-    assert (auto_components(8), auto_components(900)) == (500, 900)
 
 
 @pytest.mark.parametrize("embedding", ["nystroem", StableEmbedding(0.3), EnsembleEmbedding(2)])

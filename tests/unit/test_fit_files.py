@@ -21,9 +21,10 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_blobs
 from sklearn.exceptions import NotFittedError
 
-from apnc import KernelEmbedding, KernelKMeans, plan, sources
-from apnc.memory import parse_bytes
-from apnc.sources.chunks import Layout
+from apnc import KernelEmbedding, KernelKMeans, sources
+from apnc.engines.local import Layout
+from apnc.run.budget import parse_bytes
+from apnc.run.job import Job
 
 NAMES = [f"x{j}" for j in range(6)]
 
@@ -149,7 +150,7 @@ def small_chunks(monkeypatch):
 @pytest.fixture(params=["in memory", "spilled"])
 def where(request, monkeypatch):
     if request.param == "spilled":
-        monkeypatch.setattr(plan, "room_for_rows", lambda problem, free: 10_000)
+        monkeypatch.setattr(Job, "room", lambda job, sizes: 10_000)
 
 
 @formats
@@ -198,7 +199,7 @@ def test_json_lines_of_objects(tmp_path):
 @pytest.mark.parametrize("target", ["labels.parquet", "labels.csv", "labels.arrow"])
 def test_labels_go_to_a_file_in_the_order_of_the_rows(X, write, target, tmp_path):
     data = write(X, tmp_path)
-    km = estimator().fit(data, labels_to=tmp_path / target)
+    km = estimator().fit(data, to=tmp_path / target)
     expected = estimator().fit(X)
     for path in (tmp_path / target, km.predict(data, to=tmp_path / f"again-{target}")):
         labels = read_labels(path)
@@ -216,7 +217,7 @@ def read_labels(path):
 
 
 def test_rows_in_memory_can_have_their_labels_in_a_file_too(X, tmp_path):
-    estimator().fit(X, labels_to=tmp_path / "labels.csv")
+    estimator().fit(X, to=tmp_path / "labels.csv")
     np.testing.assert_array_equal(read_labels(tmp_path / "labels.csv")["label"], estimator().fit(X).labels_)
 
 
@@ -236,7 +237,7 @@ def test_ids_come_first_and_are_no_features(X, tmp_path):
     names = np.array([f"row {i}" for i in range(len(X))])
     pq.write_table(table(X, key=names, number=np.arange(len(X))), tmp_path / "x.parquet", row_group_size=100)
     source = sources.open(tmp_path / "x.parquet", id_columns=["key", "number"])
-    km = estimator().fit(source, labels_to=tmp_path / "labels.parquet")
+    km = estimator().fit(source, to=tmp_path / "labels.parquet")
     assert list(km.feature_names_in_) == NAMES
     labels = pq.read_table(tmp_path / "labels.parquet")
     assert labels.column_names == ["key", "number", "label"]
@@ -310,7 +311,7 @@ def test_a_file_that_changes_between_passes_is_noticed(X, tmp_path, monkeypatch)
 
     monkeypatch.setattr(type(source), "pieces", lambda self, n_rows: fewer(n_rows))
     with pytest.raises(ValueError, match="changed while it was read: 700 rows"):
-        estimator().fit(source, labels_to=tmp_path / "labels.parquet")
+        estimator().fit(source, to=tmp_path / "labels.parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.npy"]
 
 
@@ -320,7 +321,7 @@ def test_what_cannot_be_read_says_so(tmp_path):
     with pytest.raises(ValueError, match=r"no such file either"):
         estimator().fit(tmp_path / "nothing")
     (tmp_path / "x.xls").touch()
-    with pytest.raises(ValueError, match=r"x\.xls: the format cannot be told from the name.*\.parquet"):
+    with pytest.raises(ValueError, match=r"x\.xls: cannot infer the format from the file name.*\.parquet"):
         estimator().fit(tmp_path / "x.xls")
     np.save(tmp_path / "empty.npy", np.empty((0, 4)))
     with pytest.raises(ValueError, match=r"empty\.npy has no rows"):
@@ -335,7 +336,7 @@ def test_too_few_rows_in_a_file(X, tmp_path):
 
 
 def test_nothing_is_left_behind_by_an_interrupt(X, tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "room_for_rows", lambda problem, free: 0)
+    monkeypatch.setattr(Job, "room", lambda job, sizes: 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
     (tmp_path / "spill").mkdir()
     seen = []
@@ -347,7 +348,7 @@ def test_nothing_is_left_behind_by_an_interrupt(X, tmp_path, monkeypatch):
     monkeypatch.setattr("apnc.progress.Progress.iteration", interrupt)
     files = set(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else set()
     with pytest.raises(KeyboardInterrupt):
-        estimator().fit(parquet(X, tmp_path), labels_to=tmp_path / "labels.parquet")
+        estimator().fit(parquet(X, tmp_path), to=tmp_path / "labels.parquet")
     assert seen
     assert not list((tmp_path / "spill").iterdir())
     assert not list(tmp_path.glob("*labels*"))
@@ -356,7 +357,7 @@ def test_nothing_is_left_behind_by_an_interrupt(X, tmp_path, monkeypatch):
 
 
 def test_a_full_disk_is_explained(X, tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "room_for_rows", lambda problem, free: 0)
+    monkeypatch.setattr(Job, "room", lambda job, sizes: 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: open("/dev/full", "r+b", buffering=0))  # noqa: SIM115
     with pytest.raises(OSError, match=r"temporary file in .*TMPDIR.*memory_limit"):
         estimator().fit(npy(X, tmp_path))
@@ -369,7 +370,7 @@ from apnc import KernelKMeans
 warnings.simplefilter("ignore")
 path, limit = sys.argv[1:3]
 KernelKMeans(5, n_landmarks=100, n_components=50, max_iter=3, n_init=1, random_state=0, memory_limit=limit).fit(
-    path, labels_to=path + ".labels.parquet")
+    path, to=path + ".labels.parquet")
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(int(peak.split()[1]) * 1024)
 """
@@ -440,7 +441,7 @@ def test_the_data_is_never_written_over(X, tmp_path):
     before = path.read_bytes()
     km = estimator().fit(X)
     for write in (
-        lambda: estimator().fit(path, labels_to=path),
+        lambda: estimator().fit(path, to=path),
         lambda: km.predict(str(path), to=tmp_path / "." / "x.csv"),
         lambda: km.embed(sources.open(path), to=path),
         lambda: km.predict(parquet_folder(X, tmp_path), to=tmp_path / "parts" / "labels.parquet"),
@@ -481,7 +482,7 @@ def test_lists_of_paths_are_opened_first(X, tmp_path):
     both = sources.open(paths)
     assert len(estimator().fit(both).labels_) == 1400
     with pytest.raises(ValueError, match="would be written over"):
-        estimator().fit(both, labels_to=paths[1])
+        estimator().fit(both, to=paths[1])
 
 
 def test_warnings_point_at_the_line_that_led_to_them(X, tmp_path):
@@ -512,10 +513,15 @@ def test_a_first_line_with_an_empty_field_is_data(tmp_path):
     assert sources.open(tmp_path / "x.csv").columns == ("column_0", "column_1", "column_2")
 
 
-def test_a_failed_fit_is_no_fit(X, tmp_path, monkeypatch):
-    km = estimator().fit(X)
+def test_a_failed_fit_leaves_the_old_one_whole_or_none(X, tmp_path, monkeypatch):
+    km, new = estimator().fit(X), estimator()
+    before = dict(vars(km))
     monkeypatch.setattr("apnc.pipeline.lloyd", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        km.fit(X)
+    for failing in (km, new):
+        with pytest.raises(ZeroDivisionError):
+            failing.fit(X[:, :3])
+    assert {name: id(value) for name, value in vars(km).items()} == {k: id(v) for k, v in before.items()}
+    np.testing.assert_array_equal(km.predict(X), km.labels_)
     with pytest.raises(NotFittedError):
-        km.predict(X)
+        new.predict(X)
+    assert not hasattr(new, "n_features_in_")

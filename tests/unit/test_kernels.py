@@ -6,8 +6,9 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from apnc import KernelEmbedding, KernelKMeans
-from apnc.kernels import CallableKernel, KernelChoice, NormalizedKernel, VectorKernel, compute_dtype
+from apnc.kernels import CallableKernel, KernelChoice, NormalizedKernel, VectorKernel
 from apnc.kernels.bandwidth import self_tuned_gamma
+from apnc.rows import compute_dtype
 
 PARAMETERS = {
     "linear": {},
@@ -42,7 +43,7 @@ def test_equals_scikit_learn(name, dtype, layout, pair):
     K = prepared(rows)
     assert K.dtype == dtype
     np.testing.assert_allclose(
-        K * prepared.scale, expected, rtol=1e-5, atol=2e-6 if dtype == np.float32 else 1e-12
+        K * prepared.factor, expected, rtol=1e-5, atol=2e-6 if dtype == np.float32 else 1e-12
     )
 
 

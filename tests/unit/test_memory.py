@@ -2,7 +2,7 @@
 
 import pytest
 
-from apnc import memory
+from apnc.run import budget as memory
 
 GB = 10**9
 

@@ -6,20 +6,21 @@ import re
 import subprocess
 import sys
 import types
+from functools import partial
 
 import pytest
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.pipeline import Pipeline
 
 from apnc.progress import (
+    HEARD,
     SILENT,
     CallbackProgress,
     CallbackSupport,
     Progress,
-    callback_progress,
     display,
     make_progress,
-    with_callbacks,
+    told_to_callbacks,
 )
 from apnc.progress.stage import Stage, duration, iteration_line
 
@@ -409,14 +410,15 @@ class Clusterer(CallbackSupport, ClusterMixin, BaseEstimator):
         self.extra_pass = extra_pass
         self.fails = fails
 
-    @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        passed = {"X": X, "y": y, "metadata": metadata}
+        if HEARD & vars(self).keys():
+            return told_to_callbacks(self, self._run, {"X": X, "y": y, "metadata": metadata})
+        return self._run()
+
+    def _run(self, hear=lambda shown: shown):
         self.shown_ = Heard()
-        with callback_progress(
-            self.shown_, self, passed, self.max_iter, lambda c: {"centre_": c}
-        ) as progress:
+        with hear(self.shown_) as progress:
             progress.stage("embedding", 3)
             progress.rows(3)
             self._iterate(progress)
@@ -431,7 +433,7 @@ class Clusterer(CallbackSupport, ClusterMixin, BaseEstimator):
             progress.rows(3)
             if self.fails:
                 raise RuntimeError("the disk is gone")
-            if progress.iteration(n_iter, self.max_iter, 0.5, 1.0, f"centre {n_iter}"):
+            if progress.iteration(n_iter, self.max_iter, 0.5, 1.0, partial(dict, centre_=f"centre {n_iter}")):
                 return
         if self.extra_pass:
             progress.rows(3)
@@ -447,8 +449,8 @@ class Heard(Progress):
     def rows(self, n):
         self.calls.append(n)
 
-    def iteration(self, n_iter, max_iter, shift, inertia, centroids=None):
-        self.calls.append(centroids)
+    def iteration(self, n_iter, max_iter, shift, inertia, state=None):
+        self.calls.append(state()["centre_"])
         return False
 
     def close(self):
@@ -460,7 +462,6 @@ class Heard(Progress):
 
 def test_an_estimator_without_callbacks_is_left_alone():
     estimator = Clusterer().fit([1, 2, 3])
-    assert callback_progress(SILENT, estimator, {}, 4, dict) is SILENT
     assert estimator.shown_.calls == [
         "embedding", 3, "clustering", 3, "centre 1", 3, "centre 2", "labels", 3, "close"
     ]  # fmt: skip
@@ -564,7 +565,7 @@ def test_older_versions_of_scikit_learn(monkeypatch):
 
 def test_the_callback_module_is_loaded_on_demand():
     code = "import apnc.progress, sys; print('sklearn.callback' in sys.modules, 'rich' in sys.modules)"
-    before = "import apnc.validation, sys; print('sklearn.callback' in sys.modules, 'rich' in sys.modules)"
+    before = "import apnc.checks, sys; print('sklearn.callback' in sys.modules, 'rich' in sys.modules)"
     found = [
         subprocess.run([sys.executable, "-c", c], capture_output=True, text=True, check=True)
         for c in (code, before)
@@ -575,8 +576,8 @@ def test_the_callback_module_is_loaded_on_demand():
 @needs_callbacks
 def test_a_fit_without_iterations():
     recorder = Recorder()
-    estimator = Clusterer().set_callbacks(recorder)
-    with CallbackProgress(SILENT, estimator, {"X": [1]}, 0, dict) as progress:
+    estimator = Clusterer(max_iter=0).set_callbacks(recorder)
+    with CallbackProgress(SILENT, estimator, {"X": [1]}) as progress:
         progress.stage("sampling", 1, passes=2)
         progress.rows(1)
     assert recorder.told == ["setup", "begin fit 0 of 0", "end fit 0"]

@@ -34,7 +34,7 @@ def test_the_same_as_scaling_before(X, kind, init):
     scaled = SCALERS[kind]().fit_transform(X)
     starts = {"instances": (X[:3], scaled[:3])}.get(init, (init, init))
     found = estimator(scale=kind, init=starts[0]).fit(X)
-    model = found._embedding_model
+    model = found._model.embedding
     # Scaled rows have other sampling keys, so the same landmarks are handed to a fit that samples all of them.
     whole = KernelEmbedding(scale=kind, n_landmarks=600, random_state=0).fit(X)
     plain = KernelEmbedding(n_landmarks=600, random_state=0, gamma=whole.gamma_).fit(scaled)
@@ -91,7 +91,7 @@ def test_large_values_far_from_zero_keep_their_digits():
     rng = np.random.default_rng(0)
     X = np.c_[1.7e12 + rng.integers(0, 10**6, 1000), 1.7e9 + rng.integers(0, 100, 1000)]
     for kind in ("minmax", "standard"):
-        model = KernelKMeans(2, n_landmarks=50, scale=kind, random_state=0).fit(X)._embedding_model
+        model = KernelKMeans(2, n_landmarks=50, scale=kind, random_state=0).fit(X)._model.embedding
         np.testing.assert_allclose(model.scaling(X, np.float64), SCALERS[kind]().fit_transform(X), atol=1e-5)
 
 

@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from apnc.sources.arrays import NpySource
-from apnc.sources.family import MissingValuesError, SourceError, refuse_missing
+from apnc.sources.missing import refuse_missing
 from apnc.sources.objects import JsonLinesSource
+from apnc.sources.pieces import MissingValuesError, SourceError
 from apnc.sources.sparse import NpzSource, SvmlightSource
 
 LENGTHS = (1, 7, 1000)
@@ -492,7 +493,7 @@ def test_json_values(tmp_path, n_rows):
     for _ in range(2):
         assert objects(source, n_rows) == [json.loads(line) for line in TEXT.splitlines()]
     assert (source.n_columns, source.dtype, source.held) == (0, None, 0)
-    assert source.row_bytes >= 5 * len(TEXT) // 50
+    assert source.read_bytes >= 5 * len(TEXT) // 50
 
 
 def test_json_values_of_any_kind(tmp_path):

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from apnc.sources.family import MissingValuesError, SourceError
+from apnc.sources.pieces import MissingValuesError, SourceError
 from apnc.sources.tables import open_table
 
 FORMATS = ["parquet", "arrow", "stream", "csv", "tsv"]
@@ -884,7 +884,7 @@ def test_table_is_no_folder_of_one(tmp_path):
 def test_memory_is_declared(table, tmp_path):
     path = write(table, tmp_path / "x.parquet", "parquet")
     source = open_table(path, "parquet", columns=["a", "c"])
-    assert 8 + 4 + 2 * 8 <= source.row_bytes <= 5 * (8 + 4 + 2 * 8)
+    assert 8 + 4 + 2 * 8 <= source.read_bytes <= 5 * (8 + 4 + 2 * 8)
     assert 0 < source.overhead < open_table(path, "parquet").overhead
     assert open_table(table, "parquet").overhead == 0
 
@@ -898,5 +898,5 @@ def test_a_large_row_group_is_never_in_memory_at_once(tmp_path):
     before, most = pool.bytes_allocated(), 0
     for _ in source.pieces(1000):
         most = max(most, pool.bytes_allocated() - before)
-    assert most < source.overhead + 1000 * source.row_bytes
+    assert most < source.overhead + 1000 * source.read_bytes
     assert most < size / 2

@@ -15,16 +15,15 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from apnc.writing import (
-    EMBEDDING_KINDS,
-    LABEL_KINDS,
+from apnc.outputs import (
+    ARRAY_KINDS,
+    TABLE_KINDS,
     Ids,
     atomic,
     check_names,
     check_target,
     files,
-    write_embedding,
-    write_labels,
+    write,
 )
 
 READERS = {
@@ -34,6 +33,14 @@ READERS = {
     ".csv": pd.read_csv,
     ".csv.gz": pd.read_csv,
 }
+
+
+def write_labels(path, chunks, ids=None):
+    return write(path, chunks, "label", np.int32, ids)
+
+
+def write_embedding(path, chunks, ids, n_components):
+    return write(path, chunks, [f"y{j}" for j in range(n_components)], np.float32, ids)
 
 
 def cut(n: int, lengths: tuple[int, ...]) -> list[slice]:
@@ -81,7 +88,7 @@ def small_batches(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_batches")
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", TABLE_KINDS)
 @pytest.mark.parametrize("lengths", [(1,), (7, 1, 30), (1000,)])
 def test_labels_without_ids(tmp_path, kind, lengths):
     labels, _ = example()
@@ -95,7 +102,7 @@ def test_labels_without_ids(tmp_path, kind, lengths):
 
 
 @pytest.mark.usefixtures("small_batches")
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", TABLE_KINDS)
 @pytest.mark.parametrize("id_lengths", [(1,), (13,), (5, 40), (1000,)])
 @pytest.mark.parametrize("kept", ["all", "some", "few", "not the last", "first"])
 def test_labels_with_ids(tmp_path, kind, id_lengths, kept):
@@ -144,7 +151,7 @@ def test_a_chunk_longer_than_a_batch_is_cut(tmp_path, monkeypatch):
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [10, 10, 5]
 
 
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", TABLE_KINDS)
 def test_no_rows_still_make_a_file(tmp_path, kind):
     path = tmp_path / f"labels{kind}"
     assert write_labels(path, []) == 0
@@ -168,7 +175,7 @@ def test_ids_may_be_null_text_times_and_dictionaries(tmp_path):
         },
         {"t": pa.array(times[2:]), "d": pa.array(["c", None]).dictionary_encode(), "s": pa.array(["", "z"])},
     ]
-    for kind in LABEL_KINDS:
+    for kind in TABLE_KINDS:
         path = tmp_path / f"labels{kind}"
         write_labels(path, [(np.zeros(4, np.int32), np.arange(4))], ids_for(["s", "d", "t"], batches, 4))
         found = READERS[kind](path)
@@ -230,7 +237,7 @@ def test_the_number_of_rows_may_be_known_at_the_end(tmp_path):
 
 
 @pytest.mark.usefixtures("small_batches")
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", TABLE_KINDS)
 @pytest.mark.parametrize(
     ("n_ids", "found"),
     [
@@ -256,7 +263,7 @@ def test_skipped_rows_at_the_end_are_counted(tmp_path):
     assert names_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("kind", LABEL_KINDS)
+@pytest.mark.parametrize("kind", TABLE_KINDS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_a_failing_stream_leaves_the_old_file(tmp_path, kind, error):
     path = tmp_path / f"labels{kind}"
@@ -329,7 +336,7 @@ def test_rows_out_of_order_and_wrong_shapes(tmp_path):
 # Embeddings
 
 
-@pytest.mark.parametrize("kind", EMBEDDING_KINDS)
+@pytest.mark.parametrize("kind", ARRAY_KINDS)
 @pytest.mark.parametrize("lengths", [(1,), (7, 30), (1000,)])
 def test_embedding(tmp_path, monkeypatch, kind, lengths):
     monkeypatch.setattr(files, "BATCH_BYTES", 16 * 3 * 4)
@@ -391,29 +398,29 @@ def test_an_array_takes_no_ids(tmp_path):
 
 def test_the_ending_must_be_known(tmp_path):
     with pytest.raises(ValueError, match=r"labels\.txt.*\.parquet, \.arrow, \.feather, \.csv, \.csv\.gz"):
-        check_target(tmp_path / "labels.txt", LABEL_KINDS)
+        check_target(tmp_path / "labels.txt", TABLE_KINDS)
     with pytest.raises(ValueError, match="ending"):
-        check_target(tmp_path / "labels.npy", LABEL_KINDS)
-    assert check_target(tmp_path / "Labels.CSV.GZ", LABEL_KINDS) == ".csv.gz"
-    assert check_target(str(tmp_path / "a.b.npy"), EMBEDDING_KINDS) == ".npy"
+        check_target(tmp_path / "labels.npy", TABLE_KINDS)
+    assert check_target(tmp_path / "Labels.CSV.GZ", TABLE_KINDS) == ".csv.gz"
+    assert check_target(str(tmp_path / "a.b.npy"), ARRAY_KINDS) == ".npy"
     assert names_in(tmp_path) == []
 
 
 def test_the_folder_must_exist(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*missing\. Create it"):
-        check_target(tmp_path / "missing" / "l.csv", LABEL_KINDS)
+        check_target(tmp_path / "missing" / "l.csv", TABLE_KINDS)
     (tmp_path / "file").touch()
     with pytest.raises(FileNotFoundError, match="there is no folder"):
-        check_target(tmp_path / "file" / "l.csv", LABEL_KINDS)
+        check_target(tmp_path / "file" / "l.csv", TABLE_KINDS)
 
 
 def test_not_a_folder_nor_a_device(tmp_path):
     (tmp_path / "l.csv").mkdir()
     with pytest.raises(IsADirectoryError, match="is a folder"):
-        check_target(tmp_path / "l.csv", LABEL_KINDS)
+        check_target(tmp_path / "l.csv", TABLE_KINDS)
     (tmp_path / "null.csv").symlink_to(os.devnull)
     with pytest.raises(ValueError, match="not a regular file"):
-        check_target(tmp_path / "null.csv", LABEL_KINDS)
+        check_target(tmp_path / "null.csv", TABLE_KINDS)
 
 
 @pytest.mark.parametrize(
@@ -425,7 +432,7 @@ def test_the_folder_must_be_writable(tmp_path, monkeypatch, error):
 
     monkeypatch.setattr("os.open", refuse)
     with pytest.raises(type(error), match=f"l.csv cannot be written: {error.strerror} in the folder.*Choose"):
-        check_target(tmp_path / "l.csv", LABEL_KINDS)
+        check_target(tmp_path / "l.csv", TABLE_KINDS)
 
 
 @pytest.mark.skipif(
@@ -435,7 +442,7 @@ def test_a_folder_without_permission(tmp_path):
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(PermissionError, match="Choose another folder"):
-            check_target(tmp_path / "l.csv", LABEL_KINDS)
+            check_target(tmp_path / "l.csv", TABLE_KINDS)
     finally:
         tmp_path.chmod(0o700)
 
@@ -443,7 +450,7 @@ def test_a_folder_without_permission(tmp_path):
 def test_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r'pip install "apnc\[files\]"'):
-        check_target(tmp_path / "l.csv", LABEL_KINDS)
+        check_target(tmp_path / "l.csv", TABLE_KINDS)
     Y = np.ones((2, 2), np.float32)
     assert write_embedding(tmp_path / "Y.npy", [(Y, np.arange(2))], None, 2) == 2
     np.testing.assert_array_equal(np.load(tmp_path / "Y.npy"), Y)

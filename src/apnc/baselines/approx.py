@@ -8,7 +8,6 @@ from scipy import linalg
 
 from apnc.baselines.exact import KernelSpaceKMeans
 from apnc.baselines.kernel_space import (
-    Array,
     Centroids,
     Problem,
     Run,
@@ -18,12 +17,12 @@ from apnc.baselines.kernel_space import (
     rounding,
 )
 from apnc.embeddings.spectrum import landmark_kernel
-from apnc.engines.local import n_threads
-from apnc.kernels import PrecomputedKernel
-from apnc.pipeline import choose_landmarks
+from apnc.engines.local import Layout, n_threads
+from apnc.pipeline.state import choose_landmarks
+from apnc.rows import GivenRows, n_rows
 from apnc.sampling import Sample
-from apnc.sources.chunks import Layout, in_memory
-from apnc.sources.rows import n_rows
+from apnc.sources import InMemory
+from apnc.typing import Array
 
 #: Rows whose norms are taken together, so that a second matrix as large as K_B never exists.
 ROWS_AT_A_TIME = 4096
@@ -128,14 +127,14 @@ class ApproxKernelKMeans(SampledKernelKMeans):
     """
 
     def _space(self, problem: Problem) -> AbstractContextManager[Space]:
-        samples = choose_landmarks(problem.drawn, problem.asked)
+        samples = choose_landmarks(problem.drawn, problem.settings)
         K = _against_samples(problem, samples)
         return nullcontext(SampledSpace(K, landmark_kernel(samples.rows, problem.kernel), samples.rows))
 
     def _store(self, problem: Problem, space: Space, best: Run) -> None:
         super()._store(problem, space, best)
         self.n_landmarks_ = n_rows(space.columns)
-        if isinstance(problem.kernel, PrecomputedKernel):
+        if isinstance(space.columns, GivenRows):
             self.landmark_indices_ = space.columns.numbers
         else:
             self.landmarks_ = space.columns
@@ -144,7 +143,7 @@ class ApproxKernelKMeans(SampledKernelKMeans):
 def _against_samples(problem: Problem, samples: Sample) -> Array:
     """K_B: kernel values of all rows and the samples, shape (n, l)."""
     K = np.empty((len(problem.weights), len(samples)))
-    chunks = in_memory(problem.rows, problem.weights, Layout(8 * len(samples), n_threads(None))).chunks
+    chunks = InMemory(problem.rows, problem.weights).data(Layout(8 * len(samples), n_threads(None))).chunks
     for chunk in kernel_matrix(chunks, problem.kernel, samples.rows):
         K[slice(*chunk.carry)] = chunk.rows
     return K

@@ -5,8 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from apnc import validation
-from apnc.baselines.kernel_space import Array
+from apnc import checks
 from apnc.baselines.posing import INITS, warn_of
 from apnc.baselines.signatures import at_most, buckets_of, shares, signatures
 from apnc.baselines.spectral import SpectralClusterer, spectral_vectors
@@ -14,10 +13,10 @@ from apnc.baselines.vectors import VectorRun, best_of
 from apnc.clustering.seeding import centroids_of_partition, random_rows
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import SingleChunk
-from apnc.kernels import Kernel, KernelChoice, compute_dtype, gamma_of
-from apnc.sampling import take
-from apnc.settings import ClusterSettings, derive
-from apnc.sources.rows import n_rows
+from apnc.kernels import Kernel, KernelChoice
+from apnc.rows import compute_dtype, n_rows, take
+from apnc.settings import Settings, derive
+from apnc.typing import Array
 
 
 class BucketSpectralClustering(SpectralClusterer):
@@ -80,9 +79,9 @@ class BucketSpectralClustering(SpectralClusterer):
         """Cluster X, an array, sparse matrix or data frame; y is ignored."""
         if not isinstance(self.init, str):
             raise ValueError(f"init must be one of {', '.join(INITS)}: the start of each bucket is its own.")
-        validation.check_gamma("rbf", self.gamma)
-        n_bits = validation.size_or_auto("n_bits", self.n_bits)
-        memory = validation.non_negative("memory_bytes", self.memory_bytes)
+        checks.check_gamma("rbf", self.gamma)
+        n_bits = checks.size_or_auto("n_bits", self.n_bits)
+        memory = checks.non_negative("memory_bytes", self.memory_bytes)
         problem = self._problem(X, KernelChoice("rbf", self.gamma))
         settings, rows = problem.settings, problem.rows
         bits = signatures(rows, n_bits, np.random.default_rng(derive(settings.seed, "signatures")))
@@ -94,7 +93,7 @@ class BucketSpectralClustering(SpectralClusterer):
             for b, k in enumerate(shares(sizes, settings.n_clusters))
         ]
         self.labels_ = numbered(self.buckets_, [run.labels for run in runs])
-        self.gamma_, self.n_iter_ = gamma_of(problem.kernel), max(run.n_iter for run in runs)
+        self.gamma_, self.n_iter_ = problem.kernel.gamma, max(run.n_iter for run in runs)
         warn_of(all(run.converged for run in runs), self.labels_, settings)
         return self
 
@@ -107,7 +106,7 @@ def _refuse_large(n: int, itemsize: int, memory_bytes: float) -> None:
         )
 
 
-def cluster_bucket(rows: Any, kernel: Kernel, k: int, settings: ClusterSettings, bucket: int) -> VectorRun:
+def cluster_bucket(rows: Any, kernel: Kernel, k: int, settings: Settings, bucket: int) -> VectorRun:
     """Spectral clustering of the rows of one bucket by their dense kernel, without its diagonal."""
     n = n_rows(rows)
     if k == 1:
@@ -119,7 +118,7 @@ def cluster_bucket(rows: Any, kernel: Kernel, k: int, settings: ClusterSettings,
     return best_of(SingleChunk.of(Y, np.ones(n)), _starts(Y, k, settings, seed), settings.max_iter)
 
 
-def _starts(Y: Array, k: int, settings: ClusterSettings, seed: int) -> Iterator[Array]:
+def _starts(Y: Array, k: int, settings: Settings, seed: int) -> Iterator[Array]:
     for restart in range(settings.n_init):
         rng = np.random.default_rng([seed, restart])
         if settings.init == "random":

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import validation
+from apnc import checks
 from apnc.baselines.kernel_space import (
-    Array,
     Centroids,
     Problem,
     Run,
@@ -23,11 +22,11 @@ from apnc.baselines.kernel_space import (
 )
 from apnc.baselines.posing import posed, warn_of
 from apnc.engines.contract import Chunk, Chunks
-from apnc.engines.local import n_threads
-from apnc.kernels import Kernel, gamma_of
-from apnc.sampling import take
-from apnc.sources.chunks import Layout, in_memory
-from apnc.sources.rows import n_rows
+from apnc.engines.local import Layout, n_threads
+from apnc.kernels import Kernel
+from apnc.rows import n_rows, take
+from apnc.sources import InMemory
+from apnc.typing import Array
 
 
 class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
@@ -52,8 +51,8 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
             labelled.
 
         """
-        rows = validation.read(self, X, reset=True)
-        problem = self._pose(rows, validation.check_weights(sample_weight, n_rows(rows)))
+        rows = checks.read_rows(self, X, reset=True)
+        problem = self._pose(rows, checks.check_weights(sample_weight, n_rows(rows)))
         with self._space(problem) as space:
             best = best_run(space, problem)
         warn_of(best.converged, best.last.labels, problem.settings)
@@ -64,17 +63,17 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Number of the nearest centroid of each row, int32."""
         check_is_fitted(self)
-        return self._labels(validation.read(self, X, reset=False))
+        return self._labels(checks.read_rows(self, X, reset=False))
 
     def _store(self, problem: Problem, space: Space, best: Run) -> None:
         self._kernel, self._centroids = problem.kernel, best.last.centroids
         self._columns = problem.kernel.remember(space.columns)
-        self.gamma_ = gamma_of(problem.kernel)
+        self.gamma_ = problem.kernel.gamma
         self.inertia_, self.n_iter_ = best.inertia, best.n_iter
 
     def _labels(self, rows: Any) -> Array:
         p, k = self._centroids.coefficients.shape
-        chunks = in_memory(rows, None, Layout(8 * (p + k), n_threads(None))).chunks
+        chunks = InMemory(rows).data(Layout(8 * (p + k), n_threads(None))).chunks
         labelled = kernel_matrix(chunks, self._kernel, self._columns).map(self._centroids)
         return np.concatenate([chunk.rows for chunk in labelled])
 
@@ -86,7 +85,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
         return labels
 
     def _pose(self, rows: Any, weights: Array) -> Problem:
-        return posed(self, rows, weights, validation.check_kernel_choice(self))
+        return posed(self, rows, weights, checks.check_kernel_choice(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -194,14 +193,14 @@ class ExactKernelKMeans(KernelSpaceKMeans):
         self.random_state = random_state
 
     def _space(self, problem: Problem) -> AbstractContextManager[Space]:
-        return exact_space(problem, validation.non_negative("memory_bytes", self.memory_bytes))
+        return exact_space(problem, checks.non_negative("memory_bytes", self.memory_bytes))
 
 
 @contextmanager
 def exact_space(problem: Problem, memory_bytes: float) -> Iterator[Space]:
     """The space of all rows of a problem; K is kept if it takes no more memory than that."""
     n, k = len(problem.weights), problem.settings.n_clusters
-    chunks = in_memory(problem.rows, problem.weights, Layout(8 * (n + k), n_threads(None))).chunks
+    chunks = InMemory(problem.rows, problem.weights).data(Layout(8 * (n + k), n_threads(None))).chunks
     K = kernel_matrix(chunks, problem.kernel, problem.rows)
     with K.cached() if 8 * n * n <= memory_bytes else nullcontext(K) as kept:
         yield ExactSpace(kept, problem.kernel, problem.rows)

@@ -10,18 +10,19 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import validation
-from apnc.baselines.kernel_space import Array, Problem
+from apnc import checks
+from apnc.baselines.kernel_space import Problem
 from apnc.baselines.posing import posed, warn_of
 from apnc.baselines.vectors import VectorRun, best_of, starts_of
 from apnc.clustering.lloyd import assign_all
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunk, Chunks
-from apnc.engines.local import n_threads
-from apnc.kernels import KernelChoice, compute_dtype, gamma_of
+from apnc.engines.local import Layout, n_threads
+from apnc.kernels import KernelChoice
+from apnc.rows import compute_dtype, n_rows, numbers_held
 from apnc.settings import derive
-from apnc.sources.chunks import Layout, in_memory
-from apnc.sources.rows import n_rows, numbers_held
+from apnc.sources import InMemory
+from apnc.typing import Array
 
 #: Kernels of x - y alone, whose Fourier transform is a distribution that can be drawn from.
 SHIFT_INVARIANT = ("rbf", "laplacian")
@@ -127,8 +128,8 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
 
         """
         choice = self._choice()
-        rows = validation.read(self, X, reset=True)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
+        rows = checks.read_rows(self, X, reset=True)
+        weights = checks.check_weights(sample_weight, n_rows(rows))
         problem = posed(self, rows, weights, choice)
         drawn, chunks = self._draw(problem), self._chunks(rows, weights)
         self._fourier = self._embedding(drawn, chunks, problem.settings.n_clusters)
@@ -142,7 +143,7 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Number of the nearest centroid of each row, int32."""
         check_is_fitted(self)
-        chunks = self._chunks(validation.read(self, X, reset=False), None)
+        chunks = self._chunks(checks.read_rows(self, X, reset=False), None)
         return assign_all(chunks.map(self._fourier), self.cluster_centers_, Euclidean()).labels
 
     def _choice(self) -> KernelChoice:
@@ -152,23 +153,23 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
                 f"kernel={shown} has no random Fourier features: they need a kernel of x - y alone, "
                 f"{' or '.join(map(repr, SHIFT_INVARIANT))}. KernelKMeans takes any kernel."
             )
-        validation.check_gamma(self.kernel, self.gamma)
+        checks.check_gamma(self.kernel, self.gamma)
         return KernelChoice(self.kernel, self.gamma)
 
     def _draw(self, problem: Problem) -> FourierFeatures:
-        size = validation.positive_integer("n_frequencies", self.n_frequencies)
+        size = checks.positive_integer("n_frequencies", self.n_frequencies)
         rng = np.random.default_rng(derive(problem.settings.seed, "frequencies"))
-        gamma = gamma_of(problem.kernel)
+        gamma = problem.kernel.gamma
         assert gamma is not None
         frequencies = draw_frequencies(self.kernel, gamma, problem.data.n_columns, size, rng)
         return FourierFeatures(frequencies.astype(compute_dtype(problem.rows)))
 
     def _chunks(self, rows: Any, weights: Array | None) -> Chunks:
-        row_bytes = 8 * (numbers_held(rows) + 6 * self.n_frequencies)
-        return in_memory(rows, weights, Layout(row_bytes, n_threads(None))).chunks
+        work_bytes = 8 * (numbers_held(rows) + 6 * self.n_frequencies)
+        return InMemory(rows, weights).data(Layout(work_bytes, n_threads(None))).chunks
 
     def _store(self, problem: Problem, best: VectorRun) -> None:
-        self.gamma_ = gamma_of(problem.kernel)
+        self.gamma_ = problem.kernel.gamma
         self.frequencies_ = self._fourier.frequencies
         self.cluster_centers_, self.labels_ = best.centroids, best.labels
         self.inertia_, self.n_iter_ = best.inertia, best.n_iter

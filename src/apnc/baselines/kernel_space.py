@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.clustering.seeding import random_rows
 from apnc.discrepancy import Euclidean
-from apnc.engines.contract import Chunk, Chunks
-from apnc.engines.local import n_threads
+from apnc.engines.contract import Chunk, Chunks, Data
+from apnc.engines.local import Layout, n_threads
 from apnc.kernels import Kernel, KernelRows
-from apnc.pipeline import Data, Drawn, PartitionByKey, draw_samples
-from apnc.sampling import keys_of, take
-from apnc.settings import ClusterSettings, EmbeddingSettings, derive
-from apnc.sources.chunks import Layout, in_memory
-from apnc.sources.rows import numbers_held
-
-Array = npt.NDArray[Any]
+from apnc.pipeline.samples import samples_of
+from apnc.pipeline.start import PartitionByKey
+from apnc.pipeline.state import Drawn
+from apnc.rows import numbers_held, take
+from apnc.sampling import keys_of
+from apnc.settings import Settings, derive
+from apnc.sources import InMemory
+from apnc.typing import Array
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Problem:
     kernel : with every parameter resolved.
     exists : array of shape (n,), which rows have a weight.
     rows, weights : those rows, and their weights.
-    asked, settings : what the user wants of the samples and of the clustering.
+    settings : what the user wants of the samples and of the clustering.
 
     """
 
@@ -41,19 +41,18 @@ class Problem:
     exists: Array
     rows: Any
     weights: Array
-    asked: EmbeddingSettings
-    settings: ClusterSettings
+    settings: Settings
 
 
-def pose(rows: Any, weights: Array, asked: EmbeddingSettings, settings: ClusterSettings) -> Problem:
+def pose(rows: Any, weights: Array, settings: Settings) -> Problem:
     """Draw the samples and tune the kernel on them, as ``KernelKMeans`` does."""
-    data = in_memory(rows, weights, Layout(8 * numbers_held(rows), n_threads(None)))
-    drawn = draw_samples(data, asked)
+    data = InMemory(rows, weights).data(Layout(8 * numbers_held(rows), n_threads(None)))
+    drawn = samples_of(data, settings)
     tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
-    kernel = asked.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
+    kernel = settings.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
     exists = weights > 0
     existing = rows if exists.all() else take(rows, np.flatnonzero(exists))
-    return Problem(data, drawn, kernel, exists, existing, weights[exists], asked, settings)
+    return Problem(data, drawn, kernel, exists, existing, weights[exists], settings)
 
 
 def start(problem: Problem, restart: int) -> Array:
@@ -102,7 +101,7 @@ class KernelPart:
 
     def __call__(self, chunk: Chunk) -> Chunk:
         K = self.against(chunk.rows)
-        K *= self.against.scale
+        K *= self.against.factor
         if not np.isfinite(largest_entries(K)).all():
             raise ValueError(
                 "The kernel overflows float64. Scale the features (for example to [0, 1]), lower degree or "

@@ -4,30 +4,39 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
-from apnc import advice, validation
+from apnc import checks
 from apnc.baselines.kernel_space import Problem, pose
+from apnc.checks import fit as advice
 from apnc.embeddings import NystroemEmbedding
 from apnc.kernels import KernelChoice
-from apnc.settings import ClusterSettings, EmbeddingSettings
-
-Array = npt.NDArray[Any]
+from apnc.settings import Settings
+from apnc.typing import Array
 
 INITS = ("random", "random-partition")
 
 
 def posed(estimator: Any, rows: Any, weights: Array, choice: KernelChoice) -> Problem:
     """The problem of a baseline: parameters checked, samples drawn and kernel tuned as by ``KernelKMeans``."""
-    k = validation.positive_integer("n_clusters", estimator.n_clusters)
-    n_init = validation.positive_integer("n_init", estimator.n_init)
+    k = checks.positive_integer("n_clusters", estimator.n_clusters)
+    n_init = checks.positive_integer("n_init", estimator.n_init)
     init = check_init(estimator.init, n_init, len(weights), k)
-    max_iter = validation.positive_integer("max_iter", estimator.max_iter)
-    n_landmarks = validation.size_or_auto("n_landmarks", getattr(estimator, "n_landmarks", 1))
-    seed = validation.random_seed(estimator.random_state)
-    asked = EmbeddingSettings(choice, NystroemEmbedding(), n_landmarks, "auto", seed, k)
-    problem = pose(rows, weights, asked, ClusterSettings(k, init, n_init, max_iter, 0.0, seed))
+    max_iter = checks.positive_integer("max_iter", estimator.max_iter)
+    n_landmarks = checks.size_or_auto("n_landmarks", getattr(estimator, "n_landmarks", 1))
+    seed = checks.random_seed(estimator.random_state)
+    asked = Settings(
+        choice,
+        NystroemEmbedding(),
+        n_landmarks,
+        "auto",
+        seed,
+        n_clusters=k,
+        init=init,
+        n_init=n_init,
+        max_iter=max_iter,
+    )
+    problem = pose(rows, weights, asked)
     advice.refuse_too_few(k, problem.drawn.census)
     return problem
 
@@ -35,7 +44,7 @@ def posed(estimator: Any, rows: Any, weights: Array, choice: KernelChoice) -> Pr
 def check_init(init: Any, n_init: int, n: int, k: int) -> Any:
     """``init`` as a known name or as n start labels."""
     if isinstance(init, str):
-        return validation.known_name("init", init, INITS)
+        return checks.known_name("init", init, INITS)
     labels = np.asarray(init)
     if labels.dtype.kind not in "iu":
         raise ValueError(
@@ -44,10 +53,10 @@ def check_init(init: Any, n_init: int, n: int, k: int) -> Any:
         )
     if n_init > 1:
         raise ValueError(f"n_init={n_init} has no effect with start labels, a single start; use n_init=1.")
-    return validation.check_start_labels(labels, n, k)
+    return checks.check_start_labels(labels, n, k)
 
 
-def warn_of(converged: bool, labels: Array, settings: ClusterSettings) -> None:
+def warn_of(converged: bool, labels: Array, settings: Settings) -> None:
     """Warn of a fit that did not converge, and of empty clusters."""
     if not converged:
         warnings.warn(

@@ -7,15 +7,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from apnc import validation
-from apnc.baselines.kernel_space import Array
+from apnc import checks
 from apnc.baselines.posing import warn_of
 from apnc.baselines.spectral import SpectralClusterer, spectral_vectors
 from apnc.baselines.vectors import cluster_array
 from apnc.engines.local import n_threads
 from apnc.kernels import KernelChoice
+from apnc.rows import n_rows
 from apnc.settings import derive
-from apnc.sources.rows import n_rows
+from apnc.typing import Array
 
 
 class SparseSpectralClustering(SpectralClusterer):
@@ -67,7 +67,7 @@ class SparseSpectralClustering(SpectralClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster X, an array, sparse matrix or data frame; y is ignored."""
         problem = self._problem(X, KernelChoice("linear"))
-        t = validation.positive_integer("n_neighbors", self.n_neighbors)
+        t = checks.positive_integer("n_neighbors", self.n_neighbors)
         k, seed = problem.settings.n_clusters, problem.settings.seed
         self.affinity_matrix_ = neighbour_similarity(problem.rows, t)
         vectors = spectral_vectors(self.affinity_matrix_, k, derive(seed, "eigenvectors"))

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from apnc.sources.rows import n_columns, n_rows
-
-Array = npt.NDArray[Any]
+from apnc.rows import n_columns, n_rows
+from apnc.typing import Array
 
 #: Bins of the histogram in whose emptiest place a dimension is cut.
 BINS = 20

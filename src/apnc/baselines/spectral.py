@@ -3,18 +3,16 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from apnc import validation
+from apnc import checks
 from apnc.baselines.kernel_space import Problem
 from apnc.baselines.posing import posed
 from apnc.kernels import KernelChoice
-from apnc.sources.rows import n_rows
-
-Array = npt.NDArray[Any]
+from apnc.rows import n_rows
+from apnc.typing import Array
 
 #: Up to this many rows a dense eigensolver is as fast as an iterative one.
 FEW = 500
@@ -55,7 +53,7 @@ class SpectralClusterer(ClusterMixin, BaseEstimator):
     """What PSC and DASC share: reading vectors, and the starts of all methods."""
 
     def _problem(self, X: Any, choice: KernelChoice) -> Problem:
-        rows = validation.read_vectors(self, X, reset=True)
+        rows = checks.read_rows(self, X, reset=True)
         return posed(self, rows, np.ones(n_rows(rows)), choice)
 
     def __sklearn_tags__(self) -> Any:

@@ -3,14 +3,13 @@
 from dataclasses import replace
 from typing import Any, Self
 
-from apnc import validation
+from apnc import checks
 from apnc.baselines.approx import SampledKernelKMeans
 from apnc.baselines.exact import exact_space
 from apnc.baselines.kernel_space import Problem, best_run, pose
 from apnc.baselines.posing import INITS, warn_of
-from apnc.kernels import PrecomputedKernel
-from apnc.pipeline import choose_landmarks
-from apnc.sources.rows import n_rows
+from apnc.pipeline.state import choose_landmarks
+from apnc.rows import GivenRows, n_rows
 
 #: A sample's kernel matrix is kept if it takes no more.
 MEMORY_BYTES = 1 << 30
@@ -51,15 +50,15 @@ class TwoStageKernelKMeans(SampledKernelKMeans):
             raise ValueError(
                 f"init must be one of {', '.join(INITS)}: start labels would be those of a sample not yet drawn."
             )
-        rows = validation.read(self, X, reset=True)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
+        rows = checks.read_rows(self, X, reset=True)
+        weights = checks.check_weights(sample_weight, n_rows(rows))
         sampled = first_stage(self._pose(rows, weights))
         with exact_space(sampled, MEMORY_BYTES) as space:
             best = best_run(space, sampled)
         warn_of(best.converged, best.last.labels, sampled.settings)
         self._store(sampled, space, best)
         self.n_landmarks_ = len(sampled.weights)
-        if isinstance(sampled.kernel, PrecomputedKernel):
+        if isinstance(sampled.rows, GivenRows):
             self.landmark_indices_ = sampled.rows.numbers
         else:
             self.landmarks_ = sampled.rows
@@ -69,10 +68,10 @@ class TwoStageKernelKMeans(SampledKernelKMeans):
 
 def first_stage(problem: Problem) -> Problem:
     """The same problem on the sample alone, with the kernel that was tuned on all rows."""
-    k, asked = problem.settings.n_clusters, problem.asked.n_landmarks
+    k, asked = problem.settings.n_clusters, problem.settings.n_landmarks
     if asked != "auto" and int(asked) < k:
         raise ValueError(
             f"n_landmarks={asked} must be at least n_clusters={k}: only the sample is clustered."
         )
-    sample = choose_landmarks(problem.drawn, problem.asked)
-    return replace(pose(sample.rows, sample.weights, problem.asked, problem.settings), kernel=problem.kernel)
+    sample = choose_landmarks(problem.drawn, problem.settings)
+    return replace(pose(sample.rows, sample.weights, problem.settings), kernel=problem.kernel)

@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.baselines.kernel_space import Problem, random_start, start_labels
 from apnc.clustering.lloyd import assign_all, lloyd
 from apnc.clustering.seeding import centroids_of_partition
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunks
-from apnc.engines.local import n_threads
-from apnc.pipeline import EmbedAndLabel, Given
-from apnc.sources.chunks import Layout, in_memory
-
-Array = npt.NDArray[Any]
+from apnc.engines.local import Layout, n_threads
+from apnc.pipeline.start import EmbedAndLabel, Given
+from apnc.sources import InMemory
+from apnc.typing import Array
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,6 @@ def starts_of(problem: Problem, Y: Chunks, at: Callable[[Array], Array]) -> Iter
 
 def cluster_array(problem: Problem, Y: Array) -> VectorRun:
     """k-means on vectors of all rows that are in memory already."""
-    chunks = in_memory(Y, None, Layout(4 * Y.shape[1], n_threads(None))).chunks
+    chunks = InMemory(Y).data(Layout(4 * Y.shape[1], n_threads(None))).chunks
     with chunks.cached() as kept:
         return best_of(kept, starts_of(problem, kept, Y.__getitem__), problem.settings.max_iter)

@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from apnc import __version__
-from apnc.cli.applying import embed, predict
-from apnc.cli.benching import bench
-from apnc.cli.evaluating import evaluate
+from apnc.cli.apply import embed, predict
+from apnc.cli.bench import bench
+from apnc.cli.evaluate import evaluate
 from apnc.cli.failures import BAD_INPUT, Commands
-from apnc.cli.fitting import fit
-from apnc.cli.inspecting import inspect
-from apnc.cli.planning import plan
+from apnc.cli.fit import fit
+from apnc.cli.inspect import inspect
+from apnc.cli.method import MethodCommand
+from apnc.cli.plan import plan
+from apnc.version import __version__
 
 app = typer.Typer(
     name="apnc",
@@ -30,7 +31,7 @@ def help_of(command: Callable[..., None]) -> str:
 
 # One line for each command; a new one is added here.
 for command in (fit, predict, embed, evaluate, inspect, plan, bench):
-    app.command(help=help_of(command))(command)
+    app.command(help=help_of(command), cls=MethodCommand if command in (fit, plan) else None)(command)
 
 
 def _version(asked: bool) -> None:

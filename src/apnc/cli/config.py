@@ -2,11 +2,12 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from apnc.cli.wording import meant
+from apnc.cli.guessing import meant
 
 #: Options that are not for the file: they say how to run once.
 NOT_IN_FILE = ("config", "debug", "help")
@@ -18,8 +19,7 @@ def read_config(context: typer.Context, value: str | None) -> str | None:
     One file serves all commands: what is an option of another one is left aside.
     """
     if value is not None and not context.resilient_parsing:
-        with open(value, "rb") as file:
-            given = _parsed(file.read(), value)
+        given = content_of(value)
         own = {_key(name): option for name, option in long_names(context.command).items()}
         _refuse_unknown(given, {*own, *_of_all_commands(context)}, value)
         context.default_map = {
@@ -45,11 +45,20 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], file: str) -> No
             raise ValueError(f"{file}: there is no option {key!r}.{hint}")
 
 
-def effective(context: typer.Context) -> dict[str, Any]:
-    """What a command works with, by the long names of its options: given, from the file, or default."""
-    values = {name: context.params.get(option.name) for name, option in long_names(context.command).items()}
-    kept = {name: value for name, value in values.items() if value is not None and value != ()}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
+def given_options(context: typer.Context) -> dict[str, Any]:
+    """What was given, on the command line or in a file, by the long names of the options."""
+    options = {
+        name: context.params[option.name]
+        for name, option in long_names(context.command).items()
+        if is_given(context, option.name)
+    }
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+
+
+def is_given(context: typer.Context, name: str, in_file: bool = True) -> bool:
+    """Whether a value is no default: from the command line, or from a file as well."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT" and (in_file or source.name != "DEFAULT_MAP")
 
 
 def long_names(command: Any, all_of_them: bool = False) -> dict[str, Any]:
@@ -63,9 +72,10 @@ def long_names(command: Any, all_of_them: bool = False) -> dict[str, Any]:
     return {name: option for name, option in found.items() if all_of_them or name not in NOT_IN_FILE}
 
 
-def _parsed(content: bytes, file: str) -> Mapping[str, Any]:
+def content_of(file: str) -> Mapping[str, Any]:
+    """What is in a TOML file."""
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(Path(file).read_bytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is no TOML file: {error}") from error
 

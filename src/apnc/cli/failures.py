@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from apnc.cli.config import long_names
-from apnc.cli.wording import in_options, meant
-from apnc.writing.atomic import FULL
+from apnc.cli.guessing import meant
+from apnc.outputs.atomic import FULL
 
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 #: Errors that say what is wrong with the input or the machine; all others are faults of the program.
@@ -38,7 +38,7 @@ class Run:
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
         """In place of ``warnings.showwarning``."""
         self.kinds.add(category)
-        say(f"warning: {in_options(str(message))}")
+        say(f"warning: {message}")
 
     def seconds(self) -> float:
         """Since the program began."""
@@ -94,7 +94,7 @@ def report(error: BaseException, debug: bool) -> int:
         say(_usage(error))
         return BAD_INPUT
     if isinstance(error, EXPECTED):
-        say(in_options(explained(error)))
+        say(explained(error))
         return BAD_INPUT
     say(f"{type(error).__name__}: {error}" + ("" if debug else " (run again with --debug to see where)"))
     return FAULT

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from apnc import sources
-from apnc.cli import on_spark
-from apnc.persistence import Functions, ModelFileError, Origin, is_model_file, read
+from apnc.estimators.files import read
+from apnc.persistence import Functions, ModelFileError, Origin, is_model_file
 from apnc.sources import Source, SourceError
 
 STANDARD_INPUT = "-"
@@ -19,19 +19,22 @@ STANDARD_INPUT = "-"
 
 @contextmanager
 def opened(
-    data: str, given: Mapping[str, Any], configuration: Mapping[str, Any] | None = None, spark: Any = None
+    data: str,
+    given: Mapping[str, Any],
+    configuration: Mapping[str, Any] | None = None,
+    reads: Callable[..., Source] | None = None,
 ) -> Iterator[Source]:
     """A source as the options say, and where they say nothing, as those of the model's fit did.
 
-    With a session, Spark reads it.
+    ``reads`` is what an engine elsewhere reads it with.
 
     Standard input goes to a file without a name first, to be read several times.
     """
     format = given["format"] or ("csv" if data == STANDARD_INPUT else sources.format_of(data))
     request = _requested(given)
     recalled = {} if configuration is None else _recalled(configuration, request, format)
-    if spark is not None:
-        yield on_spark.opened(spark, data, {**request, **recalled}, format)
+    if reads is not None:
+        yield reads(data, {**request, **recalled}, format)
         return
     if data != STANDARD_INPUT:
         yield _open(data, format, request, recalled)
@@ -56,7 +59,7 @@ def _requested(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "columns": listed(given.get("columns")) or None,
         "exclude": listed(given.get("exclude")),
-        "id_columns": listed(given["id_column"]) if given["id_column"] else None,
+        "id_columns": listed(given["id_columns"]) if given["id_columns"] else None,
         "weight_column": given.get("weight_column"),
         "drop_null": given["drop_null"],
         "object_field": given["object_field"],
@@ -66,14 +69,14 @@ def _requested(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _recalled(configuration: Mapping[str, Any], request: Mapping[str, Any], format: str) -> dict[str, Any]:
     """What the fit asked of its data and the command line leaves open."""
-    ids = configuration.get("id-column")
+    ids = configuration.get("id-columns")
     kept = {
         "id_columns": listed(ids) if isinstance(ids, list) and all(isinstance(i, str) for i in ids) else (),
         "object_field": configuration.get("object-field"),
         "separator": character(configuration.get("separator")),
     }
     kept = {name: value for name, value in kept.items() if value and isinstance(value, str | tuple)}
-    suits = ("id_columns", *sources.TAKES.get(format, ()))
+    suits = ("id_columns", *sources.FORMATS[format].takes) if format in sources.FORMATS else ()
     return {name: value for name, value in kept.items() if request[name] is None and name in suits}
 
 
@@ -87,8 +90,8 @@ def _open(data: Any, format: str, request: Mapping[str, Any], recalled: Mapping[
             raise
         ids = ", ".join(recalled["id_columns"])
         raise ValueError(
-            f"{error} The model was fitted with --id-column {ids}, which is written in front of the results. Name "
-            'another column by --id-column, or none by --id-column "".'
+            f"{error} The model was fitted with --id-columns {ids}, which is written in front of the results. Name "
+            'another column by --id-columns, or none by --id-columns "".'
         ) from error
 
 
@@ -112,10 +115,11 @@ def listed(names: Sequence[str] | None) -> tuple[str, ...]:
 
 def load_model(model: str, data: str, given: Mapping[str, Any]) -> tuple[Any, Origin]:
     """The estimator of a model file with its origin, and with the kernel function that the command line names."""
-    name, trust = given["kernel"], given["trust"]
-    if trust is not None:
+    name, named = given["kernel"], given["trust"] or ()
+    trust: Any = named if len(named) > 1 else next(iter(named), None)
+    if named:
         look_here()
-    function = function_named(name) if name is not None and ":" in name else None
+    function = imported("--kernel", name) if name is not None and ":" in name else None
     try:
         km, origin = read(model, Functions(function, trust))
     except ModelFileError as error:
@@ -127,22 +131,22 @@ def load_model(model: str, data: str, given: Mapping[str, Any]) -> tuple[Any, Or
     return km, origin
 
 
-def function_named(name: str) -> Callable[..., Any]:
-    """The function package.module:function."""
+def imported(option: str, name: str) -> Any:
+    """The function or class package.module:name that an option names."""
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise ValueError(f"--kernel {name}: a function is named package.module:function.")
+        raise ValueError(f"{option} {name}: name it as package.module:name.")
     look_here()
     try:
         found: Any = importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"--kernel {name}: {error}.") from error
+        raise ImportError(f"{option} {name}: {error}.") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise ValueError(f"--kernel {name}: {module} has no {attribute}.")
+            raise ValueError(f"{option} {name}: {module} has no {attribute}.")
         found = getattr(found, part)
     if not callable(found):
-        raise ValueError(f"--kernel {name}: that is a {type(found).__name__}, not a function.")
+        raise ValueError(f"{option} {name}: that is a {type(found).__name__}, not a function or class.")
     return found
 
 

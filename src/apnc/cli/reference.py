@@ -44,7 +44,7 @@ def _name(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar}`"
     value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar}"
-    return f"`{parameter.opts[0]}{value}`"
+    return f"`{', '.join(parameter.opts)}{value}`"
 
 
 def _default(parameter: Any) -> str:

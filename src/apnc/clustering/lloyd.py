@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.discrepancy import Discrepancy
+from apnc.discrepancy.nearest import Nearest, PartialSums
 from apnc.engines.contract import Chunk, Chunks
-from apnc.nearest import Nearest, PartialSums
+from apnc.typing import Array
 
-Array = npt.NDArray[Any]
 #: Called after each iteration with its number, the squared shift of the centroids, the inertia and the new centroids;
 #: True asks to stop there.
 OnIteration = Callable[[int, float, float, Array], bool]

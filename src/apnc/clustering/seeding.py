@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.clustering.lloyd import SumStacked, add_stacked, refine_stacked
 from apnc.discrepancy import Discrepancy
+from apnc.discrepancy.nearest import PartialSums
 from apnc.engines.contract import Chunk, Chunks, SingleChunk
-from apnc.nearest import PartialSums
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 #: Iterations of each restart on the sample; the full run refines the best.
 SAMPLE_ITERATIONS = 30

@@ -5,14 +5,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.discrepancy import Euclidean
 from apnc.embeddings.family import Block, Coefficients, Embedding
 from apnc.embeddings.nystroem import NystroemEmbedding
 from apnc.kernels import Kernel
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 
 class EnsembleEmbedding(Embedding):

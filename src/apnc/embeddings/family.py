@@ -8,22 +8,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from apnc.discrepancy import Discrepancy, Euclidean
+from apnc.discrepancy import Discrepancy
 from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel, KernelRows
-
-Array = npt.NDArray[Any]
-
+from apnc.rows import Rows, n_columns, n_rows
+from apnc.stored import largest, require, stored
+from apnc.typing import Array
 
 #: Rows of a normalised kernel whose embedding is smaller than this are not seen by the landmarks; they stay there.
 UNSEEN = 1e-6
 #: Components computed by one product: as narrow as BLAS stays fast, so that few zeros of R are multiplied.
 STEP = 256
+#: Largest weight and beta that a model file may have: what float32 can work with.
+LARGEST_WEIGHT, LARGEST_BETA = 1e38, 1e15
 
 
+@stored
 @dataclass(frozen=True)
 class Block:
     """Property 3: one block of R with its landmarks.
@@ -35,10 +37,20 @@ class Block:
 
     """
 
-    landmarks: Any
+    landmarks: Rows
     weights: Array
 
+    def check(self) -> None:
+        """A weight for each landmark and component."""
+        l, shape = n_rows(self.landmarks), self.weights.shape  # noqa: E741
+        require(
+            len(shape) == 2 and shape[0] >= 1 and shape[1] == l >= 1,
+            f"weights have shape {shape}, expected one column for each of {l} landmarks",
+        )
+        require(largest(self.weights) <= LARGEST_WEIGHT, f"weights are larger than {LARGEST_WEIGHT:g}")
 
+
+@stored
 @dataclass(frozen=True)
 class Coefficients:
     """R and e of an embedding: all that Algorithms 1 and 2 need to know of it.
@@ -47,7 +59,7 @@ class Coefficients:
     ----------
     blocks : the diagonal blocks of R, each with its own landmarks.
     discrepancy : e of Property 4.
-    scale : beta of Property 4; ``scale * e`` is a distance of the kernel's space.
+    beta : of Property 4; ``beta * e`` is a distance of the kernel's space.
     dropped : eigenvalues left out because they are zero or noise.
     negative : weight of the negative spectrum, sum |lambda < 0| / sum |lambda|.
 
@@ -55,9 +67,17 @@ class Coefficients:
 
     blocks: tuple[Block, ...]
     discrepancy: Discrepancy
-    scale: float = 1.0
+    beta: float = 1.0
     dropped: int = 0
     negative: float = 0.0
+
+    def check(self) -> None:
+        """Blocks of one kind, and numbers in range."""
+        kinds = {(type(block.landmarks), n_columns(block.landmarks)) for block in self.blocks}
+        require(len(kinds) == 1, "blocks are missing, or differ in the type or width of their landmarks")
+        require(0 < self.beta <= LARGEST_BETA, f"beta is {self.beta}, expected in (0, {LARGEST_BETA:g}]")
+        require(self.dropped >= 0, f"dropped is {self.dropped}, expected at least 0")
+        require(0 <= self.negative <= 1, f"negative is {self.negative}, expected a share from 0 to 1")
 
     @property
     def n_components(self) -> int:
@@ -124,7 +144,7 @@ class EmbedBlock:
     @cached_property
     def _steps(self) -> list[tuple[int, slice, Array]]:
         """R(b)^T in groups of columns, each with the first landmark that it needs."""
-        weights: Array = np.asarray(self._kernel_rows.scale * self.block.weights, dtype=self.dtype)
+        weights: Array = np.asarray(self._kernel_rows.factor * self.block.weights, dtype=self.dtype)
         groups = (slice(j, j + STEP) for j in range(0, len(weights), STEP))
         return [(first := leading_zeros(weights[g]), g, weights[g, first:].T.copy(order="F")) for g in groups]
 
@@ -202,6 +222,6 @@ def embedding_steps(
     kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32, raw: bool = False
 ) -> list[Callable[[Chunk], Chunk]]:
     """The maps of Algorithm 1: q blocks, and the join."""
-    unit = kernel.unit and isinstance(coefficients.discrepancy, Euclidean) and not raw
+    unit = kernel.unit and coefficients.discrepancy.of_products and not raw
     blocks = [EmbedBlock(kernel, block, dtype) for block in coefficients.blocks]
     return [_begin, *blocks, Join(out, unit)]

@@ -3,15 +3,13 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from apnc.discrepancy import Euclidean
 from apnc.embeddings.family import Block, Coefficients, Embedding
 from apnc.embeddings.spectrum import decompose, landmark_kernel
 from apnc.kernels import Kernel
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 
 class NystroemEmbedding(Embedding):

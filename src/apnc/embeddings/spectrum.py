@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-from apnc.blas import one_thread
-from apnc.kernels import Kernel, compute_dtype
-
-Array = npt.NDArray[Any]
+from apnc.engines.blas import one_thread
+from apnc.kernels import Kernel
+from apnc.rows import compute_dtype
+from apnc.typing import Array
 
 #: Differences of k(a, b) and k(b, a) up to this share of the largest value are rounding.
 ASYMMETRY = 1e-4

@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.discrepancy import Manhattan
 from apnc.embeddings.family import Block, Coefficients, Embedding
 from apnc.embeddings.spectrum import Spectrum, decompose, landmark_kernel
 from apnc.kernels import Kernel
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 
 class StableEmbedding(Embedding):
@@ -38,8 +36,8 @@ class StableEmbedding(Embedding):
         t = self.resolve_subset_size(n_landmarks)
         subsets = random_subsets(n_components, n_landmarks, t, rng)
         block = Block(landmarks, subsets @ inverse_sqrt(spectrum))
-        scale = stable_scale(n_components, n_landmarks, t)
-        return Coefficients((block,), Manhattan(), scale, spectrum.dropped, spectrum.negative)
+        beta = stable_beta(n_components, n_landmarks, t)
+        return Coefficients((block,), Manhattan(), beta, spectrum.dropped, spectrum.negative)
 
     def resolve_subset_size(self, n_landmarks: int) -> int:
         """The number t for l landmarks."""
@@ -83,7 +81,7 @@ def random_subsets(n_subsets: int, n_landmarks: int, t: int, rng: np.random.Gene
     return indicators
 
 
-def stable_scale(n_components: int, n_landmarks: int, t: int) -> float:
+def stable_beta(n_components: int, n_landmarks: int, t: int) -> float:
     """Beta of Property 4: sqrt(pi/2) / (m sqrt(t (l - t) / (l (l - 1)))).
 
     A random t-subset has that variance along each whitened direction, and E|N(0, s)| = s sqrt(2/pi).

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from apnc.typing import Array
+
 T = TypeVar("T")
 
 
@@ -92,3 +92,30 @@ class SingleChunk:
     def __iter__(self) -> Iterator[Chunk]:
         """Just the one."""
         yield self.chunk
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows in chunks on an engine, with what is known of them.
+
+    Attributes
+    ----------
+    chunks : the engine's view of the rows.
+    n_rows : how many there are; None while a file has not been counted.
+    dtype : compute type, which follows the rows' own type.
+    n_columns : features (or columns of a given kernel matrix); 0 for objects.
+    by_number : rows have no content to sample by, only their number.
+    spread : how a sample that the driver holds is given to the driver's cores.
+    skipped : rows left out for missing values so far, by the number of a row nearby.
+    here : chunks can be iterated on this machine, so that their labels are kept.
+
+    """
+
+    chunks: Chunks
+    n_rows: int | None
+    dtype: type
+    n_columns: int
+    by_number: bool = False
+    spread: Callable[[Array, Array], Chunks] = SingleChunk.of
+    skipped: dict[int, int] = field(default_factory=dict)
+    here: bool = True

@@ -7,29 +7,36 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from apnc.blas import one_thread
-from apnc.engines.contract import Array, Chunk, RowRange
+from apnc.engines.blas import one_thread
+from apnc.engines.contract import Chunk, Chunks, RowRange
 from apnc.engines.spill import Kept
+from apnc.parameters.rules import thread_count
+from apnc.typing import Array
 
 T = TypeVar("T")
 Step = Callable[[Chunk], Chunk]
+
+OnRows = Callable[[int], None]
+
+#: Memory of one chunk while it is worked on: a core's share of a large cache. Chunks do not follow the cache of the
+#: machine at hand, since float32 results depend on them; the speed hardly changes from 8 to 64 MB.
+CHUNK_BYTES = 1 << 24
+#: Small data is still cut into some chunks, so that every core has work.
+MIN_CHUNKS, MIN_ROWS = 16, 256
+#: Rows of a sample that one core handles at a time.
+SAMPLE_ROWS = 512
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for ``n_jobs``: ``None`` and -1 mean every core this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_jobs = thread_count("n_jobs", n_jobs)
     if n_jobs is None:
         return cores
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={n_jobs!r} has no meaning; use a positive integer, or leave it out for all cores."
-        )
-    n_jobs = int(n_jobs)
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
@@ -66,9 +73,17 @@ class LocalChunks:
     progress: Callable[[int], None] | None = None
 
     @classmethod
-    def of(cls, rows: Any, weights: Array, ranges: Sequence[RowRange], threads: int) -> "LocalChunks":
+    def of(
+        cls,
+        rows: Any,
+        weights: Array,
+        ranges: Sequence[RowRange],
+        threads: int,
+        room: float = np.inf,
+        progress: Callable[[int], None] | None = None,
+    ) -> "LocalChunks":
         """Chunks of ``rows`` (anything that can be sliced)."""
-        return cls(_Slices(rows, weights, tuple(ranges)), threads)
+        return cls(_Slices(rows, weights, tuple(ranges)), threads, (), room, progress)
 
     def map(self, fn: Step) -> "LocalChunks":
         """Compose; nothing is computed yet."""
@@ -142,3 +157,55 @@ def _in_order(
 
 def _itself(chunk: Chunk) -> Chunk:
     return chunk
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How rows are cut into chunks and kept.
+
+    Attributes
+    ----------
+    work_bytes : memory of one row while it is worked on, besides reading it.
+    threads : workers.
+    chunk_bytes : memory of one chunk.
+    room : bytes of computed chunks that may be kept in memory.
+    on_rows : told the number of rows of each chunk that is done.
+
+    """
+
+    work_bytes: int
+    threads: int
+    chunk_bytes: int = CHUNK_BYTES
+    room: float = np.inf
+    on_rows: OnRows | None = None
+
+    def rows_per_chunk(self, n_rows: int | None, read_bytes: int = 0) -> int:
+        """Rows in a chunk: a function of the rows, the kernel's memory cost and the limit; never of the threads."""
+        most = self.chunk_bytes // max(1, self.work_bytes + read_bytes)
+        if n_rows is not None:
+            most = min(most, max(MIN_ROWS, -(-n_rows // MIN_CHUNKS)))
+        return max(1, most)
+
+
+class SourceRows(NamedTuple):
+    """The carry of a source's chunk: rows ``start`` up to ``stop``, of which the ones at ``kept`` were not skipped."""
+
+    start: int
+    stop: int
+    kept: Array | None = None
+
+
+def row_numbers(carry: SourceRows) -> Array:
+    """Numbers in the source of a chunk's rows, int64."""
+    kept = getattr(carry, "kept", None)
+    return np.arange(carry.start, carry.stop) if kept is None else carry.start + kept
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Gives a sample to the cores, in chunks that do not depend on their number."""
+
+    threads: int
+
+    def __call__(self, rows: Array, weights: Array) -> Chunks:
+        return LocalChunks.of(rows, weights, split(len(weights), SAMPLE_ROWS), self.threads)

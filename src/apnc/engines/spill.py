@@ -10,7 +10,8 @@ from typing import IO, Any, Self, TypeVar
 
 import numpy as np
 
-from apnc.engines.contract import Array, Chunk
+from apnc.engines.contract import Chunk
+from apnc.typing import Array
 
 T = TypeVar("T")
 

@@ -1,6 +1,12 @@
-"""The public estimators: they validate and store; ``pipeline`` computes."""
+"""The public estimators: they check and store; ``pipeline`` computes."""
 
+from apnc.estimators.clusterer import KernelClusterer
 from apnc.estimators.embedding import KernelEmbedding
+from apnc.estimators.files import load
 from apnc.estimators.kmeans import KernelKMeans
+from apnc.estimators.registry import ESTIMATORS, register
 
-__all__ = ["KernelEmbedding", "KernelKMeans"]
+register("kernel", KernelKMeans)
+register("embedding", KernelEmbedding)
+
+__all__ = ["ESTIMATORS", "KernelClusterer", "KernelEmbedding", "KernelKMeans", "load", "register"]

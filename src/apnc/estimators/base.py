@@ -1,32 +1,39 @@
-"""What both estimators share: reading data, and fitting the embedding."""
+"""What all estimators share: the class checks and stores, ``pipeline`` and ``outputs`` compute."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import pipeline, sources, validation, writing
+from apnc import checks, outputs, pipeline
 from apnc.engines.local import n_threads
-from apnc.estimators import outputs
-from apnc.estimators.asking import embedding_settings
-from apnc.job import Job
-from apnc.kernels import PrecomputedKernel, gamma_of
-from apnc.model import EmbeddingModel
-from apnc.progress import SILENT, make_progress
-from apnc.sampling import concatenate
-from apnc.sources import is_source
-from apnc.sources.rows import n_rows
+from apnc.model import Model
+from apnc.outputs import LABEL, Output
+from apnc.progress import HEARD, SILENT, CallbackSupport, Progress, make_progress, told_to_callbacks
+from apnc.run.budget import NO_LIMIT, Budget
+from apnc.run.job import Job
+
+if TYPE_CHECKING:
+    from apnc.run.forecast import Forecast
 
 
 class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What both estimators share: reading data, and fitting the embedding."""
+    """What all estimators share: fitting, applying a fitted model, planning, saving.
 
-    _embedding_model: EmbeddingModel
+    ``stages`` are those of the fit. What is no parameter of a subclass, it may fix as an attribute of the class.
+    """
+
+    stages: ClassVar[Sequence[pipeline.Stage]] = pipeline.STAGES
+    kernel: Any = "rbf"
+    n_jobs: int | None = None
+    memory_limit: str | int | None = None
+    verbose: int = 0
+    _model: Model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -35,105 +42,121 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.positive_only = self.kernel == "chi2"
         return tags
 
-    def _job(self, X: Any, sample_weight: Any = None, reset: bool = False) -> Job:
-        """X checked, as rows in memory or a source, with the means to work on it."""
-        progress = make_progress(getattr(self, "verbose", 0))
-        threads = n_threads(self.n_jobs)
-        if self._streams(X, sample_weight):
-            if sample_weight is not None:
-                raise ValueError(
-                    "Weights of a file come from it: apnc.sources.open(..., weight_column='name')."
-                )
-            source = validation.read_source(self, X, reset)
-            if source.remote and self.memory_limit is not None:
-                raise ValueError(
-                    "memory_limit is for this machine; on Spark, memory is set by spark.executor.memory."
-                )
-            return Job.begin(source, None, threads, self.memory_limit, progress)
-        rows = self._read(X, reset)
-        weights = validation.check_weights(sample_weight, n_rows(rows))
-        return Job.begin(rows, weights, threads, self.memory_limit, progress)
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
 
-    def _streams(self, X: Any, sample_weight: Any) -> bool:
-        """Whether X is read in pieces; a memory map is rows in memory where something goes with its rows."""
-        if self.kernel == "precomputed" and hasattr(X, "shape"):
-            return False
-        init = getattr(self, "init", "")
-        labels = not isinstance(init, str) and validation.are_labels(init, callable(self.kernel))
-        return is_source(X) and not (isinstance(X, np.memmap) and (sample_weight is not None or labels))
+    def _job(self, X: Any, sample_weight: Any = None, reset: bool = False, shown: Progress = SILENT) -> Job:
+        """X checked, as a source, with the means to work on it."""
+        source = checks.read(self, X, sample_weight, reset)
+        budget = NO_LIMIT if self.memory_limit is None else Budget.now(self.memory_limit)
+        return Job(source, n_threads(self.n_jobs), budget, shown)
 
-    def _read(self, X: Any, reset: bool) -> Any:
-        """X as rows for the engine: array, CSR, list of objects, or rows of a given kernel."""
-        if self.kernel == "precomputed" and not reset:
-            kernel = self._embedding_model.kernel
-            assert isinstance(kernel, PrecomputedKernel)
-            name = type(self).__name__
-            return validation.as_new_given_rows(X, kernel.n_instances, self.n_landmarks_, name)
-        return validation.read(self, X, reset)
+    def _progress(self, given: Progress | None) -> Progress:
+        return given or (make_progress(self.verbose) if self.verbose else SILENT)
 
-    @contextmanager
-    def _new_data(
-        self, X: Any, sample_weight: Any = None, stage: str | None = None
-    ) -> Iterator[pipeline.Data]:
-        """New data in chunks that suit the fitted embedding; progress is shown of work that has a ``stage``."""
-        check_is_fitted(self)
-        job = self._job(X, sample_weight)
-        job = job.told(SILENT) if stage is None else job
-        with job.reading(), job.progress:
-            if stage is not None:
-                job.progress.stage(stage, job.n_rows_known())
-            data = job.for_embedding(self._embedding_model)
-            yield data
-        job.tell_skipped(data)
+    def _fit(self, X: Any, sample_weight: Any, to: Any = None, progress: Progress | None = None) -> Self:
+        """All stages on X, and callbacks told of them where there are any."""
+        run = partial(self._run, X, sample_weight, to, self._progress(progress))
+        if not HEARD & vars(self).keys() or not isinstance(self, CallbackSupport):
+            return run()
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        return told_to_callbacks(self, run, {"X": X, "y": None, "metadata": metadata})
 
-    def _appended(self, X: Any, name: str, type_: str, steps: Any) -> Any:
-        """A DataFrame of Spark with one more column, of what ``steps(dtype)`` make of its rows."""
-        check_is_fitted(self)
-        job = self._job(X)
-        return job.given.with_column(name, type_, steps(job.dtype), job.rows_at_once(self._embedding_model))
+    def _run(
+        self,
+        X: Any,
+        sample_weight: Any,
+        to: Any,
+        shown: Progress,
+        hear: Callable[..., Progress] | None = None,
+    ) -> Self:
+        """All stages on X; nothing of an earlier fit is touched before they are done."""
+        target = None if to is None else outputs.checked(LABEL, to, X)
+        with unchanged_on_failure(self):
+            job = self._job(X, sample_weight, reset=True)
+            progress = shown if hear is None else hear(shown)
+            job = replace(job, labels_here=target is None, progress=progress)
+            write = None if target is None else outputs.writer(target, LABEL, None, job.source)
+            with job.running():
+                found = pipeline.fit(job, checks.settings_of(self, job.source), write, self.stages)
+            self._restore(found.model)
+            self._store_labels(found, target)
+        return self
 
-    def _embedded_frame(self, X: Any) -> Any:
-        return self._appended(X, "embedding", "array<float>", self._embedding_model.steps)
-
-    def _write_embedding(self, X: Any, to: Any, out: type) -> Path:
-        """Y of X to a file, chunk after chunk."""
-        writing.check_target(to, writing.EMBEDDING_KINDS)
-        sources.refuse_overwriting(X, to)
-        with self._new_data(X, stage="embedding") as data:
-            chunks = self._embedding_model.embed(data.chunks, data.dtype, out)
-            with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
-                seen = outputs.Seen(stream)
-                writing.write_embedding(to, seen, outputs.ids_of(data.source, seen), self.n_components_)
-        return Path(to)
-
-    def _fit_embedding(self, job: Job, n_clusters: int, seed: int) -> pipeline.Drawn:
-        settings = embedding_settings(self, job, n_clusters, seed)
-        allow = partial(job.allow, n_clusters=n_clusters)
-        data = job.for_sampling(settings)
-        model, drawn = pipeline.fit_embedding(data, settings, allow, job.progress)
-        job.tell_skipped(data)
-        self._store_embedding(model)
-        return drawn
-
-    def _store_embedding(self, model: EmbeddingModel) -> None:
-        blocks = model.coefficients.blocks
-        self._embedding_model = model
-        self.gamma_ = gamma_of(model.kernel)
-        self.n_landmarks_ = model.coefficients.n_landmarks
-        self.n_components_ = model.coefficients.n_components
-        self.residual_ = model.residual
-        for stale in ("landmarks_", "landmark_indices_"):
-            self.__dict__.pop(stale, None)
-        if isinstance(model.kernel, PrecomputedKernel):
-            self.landmark_indices_ = np.concatenate([block.landmarks.numbers for block in blocks])
+    def _store_labels(self, found: pipeline.Fit, target: Path | None) -> None:
+        if found.last is None:
+            return
+        self._n_rows = found.last.n_rows
+        if found.last.parts:
+            self.labels_ = found.last.labels
+        elif target is not None:
+            self._no_labels = f"labels_ is not kept in memory: the labels are in {target}."
         else:
-            self.landmarks_ = concatenate([block.landmarks for block in blocks])
+            self._no_labels = (
+                "labels_ is not available after fitting on Spark; predict(df) adds a column label."
+            )
+
+    def _restore(self, model: Model) -> None:
+        """Become the estimator that was fitted: after a fit, from a file, from Spark alike."""
+        for name in [name for name in vars(self) if is_fitted_attribute(name)]:
+            del self.__dict__[name]
+        self.__dict__.update(model.attributes())
+
+    def _apply(self, X: Any, output: Output, to: Any = None, progress: Progress | None = None) -> Any:
+        """What the fitted model makes of X; progress is shown of what goes to a file."""
+        check_is_fitted(self)
+        target = None if to is None else outputs.checked(output, to, X)
+        shown = SILENT if target is None and progress is None else self._progress(progress)
+        job = self._job(X, shown=shown)
+        with job.running():
+            job.progress.stage(output.stage, job.source.n_rows)
+            return outputs.apply(job, self._model, output, target)
+
+    def plan(self, X: Any) -> "Forecast":
+        """What ``fit(X)`` will take (passes, operations, memory, disk, seconds), from a short rehearsal on some rows.
+
+        A memory limit that cannot be kept is refused, as by ``fit``.
+        """
+        from apnc.run import forecast
+
+        with unchanged(self):
+            job = self._job(X, reset=True)
+            with job.running():
+                return forecast.forecast(job, checks.settings_of(self, job.source), self.stages)
 
     def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
         """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/model-files.md).
 
         ``configuration`` (JSON values) is kept in it for people to read.
         """
-        from apnc import persistence
+        from apnc.estimators import files
 
-        return persistence.save(self, path, configuration)
+        return files.save(self, path, configuration)
+
+
+def is_fitted_attribute(name: str) -> bool:
+    """Whether a fit has set an attribute of this name."""
+    return (name.endswith("_") and not name.startswith("_")) or name in ("_model", "_n_rows", "_no_labels")
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """What fails within leaves the estimator as it was: the old fit whole, or not fitted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@contextmanager
+def unchanged(estimator: Any) -> Iterator[None]:
+    """The estimator is as it was afterwards."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    finally:
+        vars(estimator).clear()
+        vars(estimator).update(before)

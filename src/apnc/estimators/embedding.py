@@ -2,13 +2,9 @@
 
 from typing import Any, Self
 
-import numpy.typing as npt
-
-from apnc import validation
 from apnc.estimators.base import KernelEstimator
-from apnc.sources import is_spark
-
-Array = npt.NDArray[Any]
+from apnc.outputs import EMBEDDING_AS_ROWS
+from apnc.pipeline import EMBEDDING_STAGES
 
 
 class KernelEmbedding(KernelEstimator):
@@ -56,6 +52,8 @@ class KernelEmbedding(KernelEstimator):
 
     """
 
+    stages = EMBEDDING_STAGES
+
     def __init__(
         self,
         *,
@@ -99,20 +97,15 @@ class KernelEmbedding(KernelEstimator):
             Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
 
         """
-        job = self._job(X, sample_weight, reset=True)
-        with job.reading(), job.progress:
-            self._fit_embedding(job, 0, validation.random_seed(self.random_state))
-        return self
+        return self._fit(X, sample_weight)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, to: Any = None) -> Any:
         """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64.
 
-        A DataFrame of Spark gets a column ``embedding`` of float32 arrays.
+        With ``to``, written to that .npy, .parquet, .arrow or .csv file. A Spark DataFrame gets a column ``embedding``
+        of float32 arrays.
         """
-        if is_spark(X):
-            return self._embedded_frame(X)
-        with self._new_data(X) as data:
-            return self._embedding_model.embed_array(data.chunks, data.n_rows, data.dtype, data.dtype)
+        return self._apply(X, EMBEDDING_AS_ROWS, to)
 
     @property
     def _n_features_out(self) -> int:

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.evaluation.counting import Codes, Tally
 from apnc.evaluation.files import LabelFile
 from apnc.evaluation.measures import Comparison
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 
 def compare(labels: Any, truth: Any) -> Comparison:

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.evaluation.files import LABEL, LabelFile
 from apnc.evaluation.measures import Comparison
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 #: More different values than this are no labels.
 MOST_LABELS = 1_000_000

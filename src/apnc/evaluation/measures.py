@@ -3,12 +3,10 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 
 @dataclass(frozen=True)

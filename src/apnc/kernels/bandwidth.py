@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 #: Neighbour whose distance is the scale of ``gamma="local"``.
 NEIGHBOUR = 7

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.kernels.bandwidth import self_tuned_gamma
 from apnc.kernels.family import Kernel, NormalizedKernel
 from apnc.kernels.objects import CallableKernel, PrecomputedKernel
 from apnc.kernels.vectors import SCALED, SLOPED, VectorKernel
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,3 @@ class KernelChoice:
         if self.gamma is None:
             return 1.0 / n_columns if self.kernel in SLOPED else None
         return float(np.float64(self.gamma))
-
-
-def gamma_of(kernel: Kernel) -> float | None:
-    """The gamma in use, None where the kernel has none."""
-    inner = kernel.kernel if isinstance(kernel, NormalizedKernel) else kernel
-    return inner.gamma if isinstance(inner, VectorKernel) else None

@@ -1,18 +1,37 @@
 """Kernels on arbitrary objects, and kernels given as a matrix."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from apnc.kernels.family import Kernel, KernelRows
+from apnc.rows import GivenRows, Rows
+from apnc.rows import n_rows as _length
+from apnc.stored import OTHERWISE, largest, require, stored
+from apnc.typing import Array
 
-Array = npt.NDArray[Any]
+#: Landmarks whose kernel values are kept with a model, and how much they may differ later, as a share of the largest.
+WITNESSES, SAME = 5, 1e-6
 
 
+@stored
+@dataclass(frozen=True)
+class Witness:
+    """What a function gave for a few landmarks, so that another one in its place is noticed."""
+
+    landmarks: Rows
+    values: Array
+
+    def check(self) -> None:
+        """One value for each pair."""
+        n = _length(self.landmarks)
+        require(self.values.shape == (n, n), f"values have shape {self.values.shape}, expected {(n, n)}")
+
+
+@stored
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
     """A user's function ``f(A, B, **params)`` that returns the (len(A), len(B)) matrix.
@@ -21,15 +40,45 @@ class CallableKernel(Kernel):
     """
 
     function: Callable[..., Any]
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(
+        default_factory=dict,
+        metadata={
+            OTHERWISE: "Fit with kernel=functools.partial(f, ...) instead, and pass the same to apnc.load(path, "
+            "kernel=...)"
+        },
+    )
+    witness: Witness | None = field(default=None, compare=False)
+
+    def of_landmarks(self, landmarks: Any) -> Kernel:
+        """Some values of the function are kept."""
+        first = landmarks[:WITNESSES]
+        return replace(self, witness=Witness(first, self._checked(first, first)))
+
+    def confirm(self) -> None:
+        """Compare the function with the values that were kept."""
+        if self.witness is None:
+            return
+        now = self._checked(self.witness.landmarks, self.witness.landmarks).astype(np.float64)
+        then = self.witness.values.astype(np.float64)
+        apart = np.abs(now - then)
+        if apart.max(initial=0) > SAME * largest(then):
+            worst = np.unravel_index(apart.argmax(), apart.shape)
+            raise ValueError(
+                f"for a pair of landmarks it gives {now[worst]:.6g}, where the one of the fit gave {then[worst]:.6g} "
+                f"(equal up to {SAME:g} of the largest value)"
+            )
+
+    def asked_for(self) -> dict[str, Any]:
+        """The function itself."""
+        return {"kernel": self.function, "kernel_params": dict(self.params)}
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Prepare K(., landmarks); the function's results are checked and cast to ``dtype``."""
         return KernelRows(lambda X, room: self._checked(X, landmarks).astype(dtype))
 
-    def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+    def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
         """What the function returns, and its copy in the compute type."""
-        return super().row_bytes(held, n_landmarks, dtype) + 8 * n_landmarks
+        return super().work_bytes(held, n_landmarks, dtype) + 8 * n_landmarks
 
     def diagonal(self, rows: Any) -> Array:
         """By ``function.diagonal``, else pair by pair."""
@@ -67,33 +116,7 @@ class CallableKernel(Kernel):
         return K
 
 
-@dataclass(frozen=True)
-class GivenRows:
-    """Rows of a given kernel matrix, with their own row numbers where they have any.
-
-    Attributes
-    ----------
-    matrix : array or CSR of shape (n_rows, n), or (n_rows, l) against the landmarks alone.
-    numbers : array of shape (n_rows,): which instance each row is; None for new instances.
-
-    """
-
-    matrix: Any
-    numbers: Array | None = None
-
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def __getitem__(self, which: Any) -> "GivenRows":
-        numbers = None if self.numbers is None else self.numbers[which]
-        return GivenRows(self.matrix[which], numbers)
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the matrix, which decides the compute type."""
-        return self.matrix.dtype
-
-
+@stored
 @dataclass(frozen=True)
 class PrecomputedKernel(Kernel):
     """The kernel matrix itself; landmarks are row numbers of it.
@@ -106,8 +129,36 @@ class PrecomputedKernel(Kernel):
 
     """
 
+    any_diagonal: ClassVar[bool] = False
     n_instances: int
     landmark_numbers: tuple[int, ...] | None = None
+
+    def check(self) -> None:
+        """Landmarks are distinct rows of the matrix."""
+        require(self.n_instances >= 1, f"n_instances is {self.n_instances}, expected at least 1")
+        numbers, n = self.landmark_numbers or (), self.n_instances
+        inside = all(0 <= number < n for number in numbers)
+        require(
+            numbers and inside and len(set(numbers)) == len(numbers),
+            f"landmark_numbers are not distinct row numbers from 0 to {n - 1}",
+        )
+
+    def check_landmarks(self, landmarks: Any) -> None:
+        """They must be among those of the kernel."""
+        numbers = landmarks.numbers if isinstance(landmarks, GivenRows) else None
+        require(numbers is not None, "landmarks of a given kernel must be row numbers")
+        require(
+            set(self.landmark_numbers or ()).issuperset(np.asarray(numbers).tolist()),
+            "blocks have landmarks that are not among those of the kernel",
+        )
+
+    def n_features(self, landmarks: Any) -> int:
+        """Columns of the full matrix."""
+        return self.n_instances
+
+    def asked_for(self) -> dict[str, Any]:
+        """By name."""
+        return {"kernel": "precomputed"}
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Pick the landmarks' columns."""
@@ -124,6 +175,10 @@ class PrecomputedKernel(Kernel):
 
         return KernelRows(columns)
 
+    def of_landmarks(self, landmarks: Any) -> Kernel:
+        """Their row numbers become known."""
+        return replace(self, landmark_numbers=tuple(landmarks.numbers.tolist()))
+
     def remember(self, landmarks: Any) -> Any:
         """Their row numbers."""
         return GivenRows(np.empty((len(landmarks), 0)), landmarks.numbers)
@@ -132,10 +187,6 @@ class PrecomputedKernel(Kernel):
         """k(x, x), known for rows of the matrix itself."""
         picked = rows.matrix[np.arange(len(rows)), rows.numbers]
         return np.asarray(picked, dtype=np.float64).ravel()
-
-
-def _length(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def _name(function: Any) -> str:

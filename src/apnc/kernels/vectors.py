@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from apnc.kernels.bandwidth import additive_chi2
 from apnc.kernels.family import Kernel, KernelRows
-
-Array = npt.NDArray[Any]
+from apnc.stored import require, stored
+from apnc.typing import Array
 
 KERNELS = ("linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2")
 #: Kernels with a length scale: ``gamma=None`` tunes it from the data.
@@ -24,8 +23,11 @@ Products = Callable[[Any, Array | None], Array]
 
 #: Part of a kernel matrix that elementwise functions go over at a time.
 ELEMENTWISE_BYTES = 1 << 18
+#: Landmarks that a loaded model is tried on, and the largest matrix of sparse ones, zeros included.
+TRIALS, TRIAL_NUMBERS = 2, 1 << 25
 
 
+@stored
 @dataclass(frozen=True)
 class VectorKernel(Kernel):
     """One of ``KERNELS``.
@@ -43,15 +45,41 @@ class VectorKernel(Kernel):
     coef0: float = 1.0
     degree: float = 3.0
 
+    def check(self) -> None:
+        """A known kernel, with a gamma if it takes one."""
+        require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")
+        takes_gamma = self.name in SCALED + SLOPED
+        right = (self.gamma or 0) > 0 if takes_gamma else self.gamma is None
+        require(right, f"gamma is {self.gamma}, expected {'> 0' if takes_gamma else 'none'} for {self.name}")
+        require(self.degree > 0, f"degree is {self.degree}, expected > 0")
+
+    def check_landmarks(self, landmarks: Any) -> None:
+        """They must be vectors."""
+        require(
+            sparse.issparse(landmarks) or (isinstance(landmarks, np.ndarray) and landmarks.ndim == 2),
+            f"landmarks of the kernel {self.name} must be vectors",
+        )
+
+    def trial(self, landmarks: Any) -> Any:
+        """The first landmarks; sparse ones as dense, for which nothing is compiled, if a file's word is no bomb."""
+        if not sparse.issparse(landmarks):
+            return landmarks[:TRIALS]
+        small = landmarks.shape[0] * landmarks.shape[1] <= TRIAL_NUMBERS
+        return landmarks[:TRIALS].toarray() if small else None
+
+    def asked_for(self) -> dict[str, Any]:
+        """By name."""
+        return {"kernel": self.name}
+
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Prepare K(., landmarks), computed in ``dtype``."""
         prepare: Callable[[Any, type], KernelRows] = getattr(self, f"_{self.name}")
         return prepare(landmarks, dtype)
 
-    def row_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+    def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
         """Laplacian distances come in float64 and are cast; all else is computed in place."""
         extra = 8 * n_landmarks if self.name == "laplacian" else 0
-        return super().row_bytes(held, n_landmarks, dtype) + extra
+        return super().work_bytes(held, n_landmarks, dtype) + extra
 
     def diagonal(self, rows: Any) -> Array:
         """k(x, x) of each row, float64."""
@@ -88,8 +116,8 @@ class VectorKernel(Kernel):
 
     def _polynomial(self, landmarks: Any, dtype: type) -> KernelRows:
         largest = float(np.abs(self.diagonal(landmarks)).max(initial=0.0))
-        scale = largest if np.isfinite(largest) and largest > 0 else 1.0
-        root = scale ** (-1.0 / self.degree) if self.degree else 1.0
+        factor = largest if np.isfinite(largest) and largest > 0 else 1.0
+        root = factor ** (-1.0 / self.degree) if self.degree else 1.0
         products = _products(landmarks, dtype)
         slope, offset = self._slope * root, self.coef0 * root
 
@@ -101,7 +129,7 @@ class VectorKernel(Kernel):
             K += offset
             _power(K, self.degree)
 
-        return KernelRows(polynomial, scale)
+        return KernelRows(polynomial, factor)
 
     def _sigmoid(self, landmarks: Any, dtype: type) -> KernelRows:
         products = _products(landmarks, dtype)

@@ -18,12 +18,10 @@ from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from apnc.persistence.plain import parse
 from apnc.persistence.record import Record
-
-Array = npt.NDArray[Any]
+from apnc.typing import Array
 
 SCHEMA = "schema.json"
 #: How every zip begins that holds something.
@@ -36,7 +34,7 @@ PIECE = 1 << 20
 #: Numbers that arrays may hold: floats, integers, booleans.
 KINDS = "fiub"
 
-_PLAIN = re.compile(r"[a-z0-9_]{1,80}\.(npy|jsonl)")
+_PLAIN = re.compile(r"[A-Za-z0-9_]{1,120}\.(npy|jsonl)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -111,7 +109,7 @@ class Container:
         self._file = file
         if file.read(len(MAGIC)) != MAGIC:
             raise ModelFileError(f"{name} is not a model file.")
-        with self._guard("the zip directory"):
+        with self.guard("the zip directory"):
             self._zip = zipfile.ZipFile(file)
         self._members = self._directory()
         self._listed: dict[str, str] = {}
@@ -126,7 +124,7 @@ class Container:
         return self.error(SCHEMA, reason)
 
     @contextmanager
-    def _guard(self, member: str) -> Iterator[None]:
+    def guard(self, member: str) -> Iterator[None]:
         """Whatever goes wrong with damaged bytes, and that is of a dozen types, is one type of error."""
         try:
             yield
@@ -164,7 +162,7 @@ class Container:
     @cached_property
     def schema(self) -> Record:
         """All fields but the list of members, which is compared with the directory here."""
-        with self._guard(SCHEMA):
+        with self.guard(SCHEMA):
             fields = parse(self._zip.read(self._members[SCHEMA]).decode("utf-8"))
         return Record(fields, "", self.schema_error)
 
@@ -183,15 +181,12 @@ class Container:
             self._listed[name] = entry.text("sha256", matching=_SHA256)
             entry.end()
 
-    def array(self, name: str, shape: tuple[int | None, ...], kinds: str = KINDS) -> Array:
-        """An array of the given shape, None for any length; its header is checked before memory is taken."""
+    def array(self, name: str) -> Array:
+        """An array of finite numbers; its header is checked before memory is taken."""
         with self._member(name) as stream, warnings.catch_warnings(action="ignore"):
             found, fortran, dtype = read_header(stream)
-            if dtype.hasobject or dtype.kind not in kinds:
-                raise self.error(name, f"values of type {dtype}, expected numbers of kind {', '.join(kinds)}")
-            if len(found) != len(shape) or any(s not in (None, f) for f, s in zip(found, shape, strict=True)):
-                expected = str(shape).replace("None", "any")
-                raise self.error(name, f"shape {found}, expected {expected}")
+            if dtype.hasobject or dtype.kind not in KINDS:
+                raise self.error(name, f"values of type {dtype}, expected numbers")
             there, needed = self._members[name].file_size - stream.tell(), math.prod(found) * dtype.itemsize
             if there != needed:
                 raise self.error(
@@ -213,8 +208,10 @@ class Container:
         """A member open for reading, once its checksum is known to be right."""
         if name not in self._listed:
             raise self.error(name, "is missing")
+        if name in self._used:
+            raise self.error(name, "belongs to two fields")
         self._used.add(name)
-        with self._guard(name):
+        with self.guard(name):
             with self._zip.open(self._members[name]) as stream:
                 digest = hashlib.sha256()
                 while piece := stream.read(PIECE):

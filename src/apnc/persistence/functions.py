@@ -1,12 +1,12 @@
-"""Kernel functions by their import name. Nothing is imported unless the user names it."""
+"""Functions and classes by their import name. Nothing is imported unless the user names it."""
 
 import importlib
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 from apnc.persistence.record import Fail
 
@@ -34,12 +34,23 @@ class Functions:
     Attributes
     ----------
     kernel : the function itself.
-    trust : an import name; imported if it equals the stored one.
+    trust : an import name, or several; imported if the file has the same.
 
     """
 
+    #: Whether functions are there to be called.
+    real: ClassVar[bool] = True
     kernel: Any = None
-    trust: str | None = None
+    trust: str | Sequence[str] | None = None
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """All names that may be imported."""
+        return (self.trust,) if isinstance(self.trust, str) else tuple(self.trust or ())
+
+    def without(self, name: str) -> "Functions":
+        """All but one name, which is not that of the kernel function."""
+        return replace(self, trust=tuple(other for other in self.trusted if other != name) or None)
 
     def find(self, stored: str | None, fail: Fail) -> Callable[..., Any]:
         """The function for an import name, which is None if the function had none; ``fail`` makes the error."""
@@ -48,7 +59,9 @@ class Functions:
         if self.kernel is not None:
             return _given(stored, self.kernel, fail)
         if self.trust is not None:
-            return _trusted(stored, self.trust, fail)
+            if stored is None or stored not in self.trusted:
+                raise fail(f"{self._shown}, but the kernel is {described(stored)}; nothing was imported")
+            return imported(stored, fail)
         by_name = f", or apnc.load(path, trust={stored!r}) to have it imported" if stored else ""
         raise fail(
             f"the kernel is {described(stored)}, and a file cannot make apnc import or run one. "
@@ -61,9 +74,15 @@ class Functions:
             given = "kernel" if self.kernel is not None else "trust"
             raise fail(f"the kernel is {name!r}, not a function, so {given}= has no effect; leave it out")
 
+    @property
+    def _shown(self) -> str:
+        return f"trust={(self.trusted[0] if len(self.trusted) == 1 else list(self.trusted))!r}"
+
 
 class NoFunctions(Functions):
     """For looking at a file: nothing is imported, and a function is its name alone."""
+
+    real: ClassVar[bool] = False
 
     def find(self, stored: str | None, fail: Fail) -> Callable[..., Any]:
         """What stands for the function."""
@@ -97,14 +116,13 @@ def _given(stored: str | None, kernel: Any, fail: Fail) -> Callable[..., Any]:
     return kernel
 
 
-def _trusted(stored: str | None, trust: str, fail: Fail) -> Callable[..., Any]:
-    if trust != stored:
-        raise fail(f"trust={trust!r}, but the kernel is {described(stored)}; nothing was imported")
-    module, _, name = trust.partition(":")
+def imported(name: str, fail: Fail) -> Any:
+    """The function or class "package.module:name", which the user trusts."""
+    module, _, attribute = name.partition(":")
     try:
-        function = reduce(getattr, name.split("."), importlib.import_module(module))
+        found = reduce(getattr, attribute.split("."), importlib.import_module(module))
     except Exception as error:
-        raise fail(f"the kernel {stored} cannot be imported ({type(error).__name__}: {error})") from error
-    if not callable(function):
-        raise fail(f"{stored} is a {type(function).__name__}, not a function")
-    return function
+        raise fail(f"{name} cannot be imported ({type(error).__name__}: {error})") from error
+    if not callable(found):
+        raise fail(f"{name} is a {type(found).__name__}, not a function")
+    return found

@@ -1,86 +1,78 @@
-"""Constructor parameters as fields of a schema, and back."""
+"""Constructor parameters as JSON, and back."""
 
 from typing import Any
 
 import numpy as np
 
+from apnc.checks import rows_of
 from apnc.embeddings import EMBEDDINGS
 from apnc.persistence.plain import unlike_json
-from apnc.persistence.record import Record
+from apnc.persistence.record import LARGEST, Fail
 
-NONE = type(None)
-#: Types in which parameters are stored; in any other type they are left at their default.
-TYPES: dict[str, tuple[type, ...]] = {
-    "n_clusters": (int,),
-    "kernel": (str,),
-    "gamma": (int, float, str, NONE),
-    "coef0": (int, float),
-    "degree": (int, float),
-    "kernel_params": (dict, NONE),
-    "normalize_kernel": (bool,),
-    "scale": (str, NONE),
-    "embedding": (str,),
-    "n_landmarks": (int, str),
-    "n_components": (int, str),
-    "init": (str,),
-    "n_init": (int, str),
-    "max_iter": (int,),
-    "tol": (int, float),
-    "random_state": (int, NONE),
-    "n_jobs": (int, NONE),
-    "memory_limit": (int, str, NONE),
-    "verbose": (int, bool),
-    "embedding__subset_size": (int, float),
-    "embedding__n_blocks": (int,),
-    "embedding__mixture_weights": (list, NONE),
-}
 CLASSES = {kind.__name__: kind for kind in EMBEDDINGS.values()}
 
 
-def pack_parameters(estimator: Any) -> dict[str, Any]:
-    """``parameters`` and ``parameters_not_stored`` of an estimator; a kernel function is not among them."""
+def pack_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
+    """Parameters that JSON gives back, and the names of the others; a kernel function is part of the model."""
     given = estimator.get_params(deep=False)
-    if callable(given["kernel"]):
+    if callable(given.get("kernel")):
         del given["kernel"]
-        given["kernel_params"] = given["kernel_params"] and dict(given["kernel_params"])
-    embedding = given["embedding"]
-    fields: dict[str, Any] = {}
-    if type(embedding) in CLASSES.values():
-        del given["embedding"]
-        own = {f"embedding__{name}": value for name, value in embedding.get_params().items()}
-        given |= own
-        fields["embedding_class"] = type(embedding).__name__
+        if given.get("kernel_params"):
+            given["kernel_params"] = dict(given["kernel_params"])
+    embedding = given.get("embedding")
+    if type(embedding) not in CLASSES.values():
+        return split(given, type(estimator), "")
+    del given["embedding"]
+    stored, left = split(given, type(estimator), "")
+    own, more = split(embedding.get_params(deep=False), type(embedding), "embedding.")
+    return {**stored, "embedding": {"type": type(embedding).__name__, **own}}, sorted(left + more)
+
+
+def split(given: dict[str, Any], kind: Any, prefix: str) -> tuple[dict[str, Any], list[str]]:
+    """Values that can be stored, and the names of those that cannot."""
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
-    stored = {name: value for name, value in plain.items() if storable(name, value)}
-    left = sorted(set(plain) - set(stored))
-    return {"parameters": {**fields, **stored}, "parameters_not_stored": left}
+    left = [name for name, value in plain.items() if refusal(kind, name, value)]
+    stored = {name: value for name, value in plain.items() if name not in left}
+    return stored, sorted(prefix + name for name in left)
 
 
-def storable(name: str, value: Any) -> bool:
-    """Whether a parameter comes back from JSON as it is."""
-    return type(value) in TYPES.get(name, ()) and unlike_json(value) is None
+def refusal(kind: Any, name: str, value: Any) -> str | None:
+    """Why a parameter of ``kind`` cannot have, or keep, a value; None if it can."""
+    row = rows_of(kind)[name]
+    if reason := unlike_json(value):
+        return f"{name}: {reason}"
+    if type(value) not in row.types:
+        expected = " or ".join("null" if t is type(None) else t.__name__ for t in row.types)
+        return f"{name} is {value!r:.80}, expected {expected}"
+    if type(value) is int and abs(value) > LARGEST:
+        return f"{name} is {value!r:.80}, expected at most {LARGEST}"
+    try:
+        row.check(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        return str(error)
+    return None
 
 
-def unpack_parameters(record: Record, kind: type) -> dict[str, Any]:
+def unpack_parameters(given: dict[str, Any], kind: Any, fail: Fail) -> dict[str, Any]:
     """Arguments of the constructor of ``kind``; what is not stored is not among them."""
-    values: dict[str, Any] = {}
-    own: dict[str, Any] = {}
-    embedding = (
-        CLASSES[record.text("embedding_class", CLASSES)] if "embedding_class" in record.names else None
-    )
-    known = set(kind._get_param_names())  # type: ignore[attr-defined]
-    known_of_embedding = set() if embedding is None else set(embedding._get_param_names())
-    for path in sorted(record.names):
-        inner = path.removeprefix("embedding__")
-        if inner not in (known_of_embedding if inner != path else known) or path not in TYPES:
-            raise record.fail(f"{record.path(path)} is unknown: no parameter of {kind.__name__}")
-        value = record.take(path)
-        if not storable(path, value):
-            expected = " or ".join("null" if t is NONE else t.__name__ for t in TYPES[path])
-            raise record.wrong(path, value, expected)
-        (own if inner != path else values)[inner] = value
-    if embedding is not None:
-        if "embedding" in values:
-            raise record.fail("parameters has both embedding and embedding_class")
-        values["embedding"] = embedding(**own)
-    return values
+    given = dict(given)
+    embedding = given.pop("embedding", None)
+    found = checked(given, kind, "", fail)
+    if isinstance(embedding, dict):
+        own = dict(embedding)
+        name = own.pop("type", None)
+        if name not in CLASSES:
+            raise fail(f"parameters.embedding.type is {name!r:.80}, expected one of {', '.join(CLASSES)}")
+        return {**found, "embedding": CLASSES[name](**checked(own, CLASSES[name], "embedding.", fail))}
+    return found if embedding is None else {**found, **checked({"embedding": embedding}, kind, "", fail)}
+
+
+def checked(given: dict[str, Any], kind: Any, prefix: str, fail: Fail) -> dict[str, Any]:
+    """Parameters that ``kind`` has, with values that they can have."""
+    known = set(kind._get_param_names())
+    for name, value in given.items():
+        if name not in known:
+            raise fail(f"parameters.{prefix}{name} is unknown: no parameter of {kind.__name__}")
+        if reason := refusal(kind, name, value):
+            raise fail(f"parameters.{prefix}{name}: {reason.rstrip('.')}")
+    return given

@@ -1,6 +1,5 @@
 """JSON objects of a schema, read field by field; every field has a type."""
 
-import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -39,8 +38,11 @@ class Record:
 
     def wrong(self, name: str, value: Any, expected: str) -> Exception:
         """An error that says what a field is and what it should be."""
-        shown = repr(value) if isinstance(value, (str, int, float)) else kind(value)
-        return self.fail(f"{self.path(name)} is {shown[:80]}, expected {expected}")
+        return self.fail(f"{self.path(name)} is {shown(value)}, expected {expected}")
+
+    def peek(self, name: str) -> Any:
+        """Any value, which is left where it is; None if it is missing."""
+        return self._values.get(name)
 
     def take(self, name: str) -> Any:
         """Any value."""
@@ -53,22 +55,6 @@ class Record:
         value = self.take(name)
         if type(value) is not int or not least <= value <= LARGEST:
             raise self.wrong(name, value, f"a whole number from {least} to {LARGEST}")
-        return value
-
-    def number(self, name: str, positive: bool = False) -> float:
-        """A finite number."""
-        value = self.take(name)
-        if type(value) is int and abs(value) <= LARGEST:
-            value = float(value)
-        if type(value) is not float or not math.isfinite(value) or (positive and value <= 0):
-            raise self.wrong(name, value, "a positive number" if positive else "a finite number")
-        return value
-
-    def flag(self, name: str) -> bool:
-        """True or false."""
-        value = self.take(name)
-        if type(value) is not bool:
-            raise self.wrong(name, value, "true or false")
         return value
 
     def text(
@@ -85,34 +71,19 @@ class Record:
             raise self.wrong(name, value, f"a string such as {matching.pattern}")
         return value
 
-    def texts(self, name: str) -> list[str]:
-        """A list of strings."""
-        values = self.take(name)
-        if not isinstance(values, list) or any(type(value) is not str for value in values):
-            raise self.wrong(name, values, "a list of strings")
-        return values
-
     def record(self, name: str) -> "Record":
         """An object."""
         return Record(self.take(name), self.path(name), self.fail)
-
-    def records(self, name: str) -> list["Record"]:
-        """A list of objects."""
-        values = self.take(name)
-        if not isinstance(values, list):
-            raise self.wrong(name, values, "a list")
-        return [Record(value, f"{self.path(name)}[{i}]", self.fail) for i, value in enumerate(values)]
-
-    def unless_null(self, name: str, read: Callable[[str], Any]) -> Any:
-        """None for null, else what ``read`` (a method of this record) makes of the field."""
-        if name in self._values and self._values[name] is None:
-            return self._values.pop(name)
-        return read(name)
 
     def end(self) -> None:
         """No field may be left."""
         if self._values:
             raise self.fail(f"{self.path(min(self._values))} is unknown")
+
+
+def shown(value: Any) -> str:
+    """A value in a message: itself if it is short and plain, else what JSON calls it."""
+    return (repr(value) if isinstance(value, (str, int, float)) else kind(value))[:80]
 
 
 def kind(value: Any) -> str:

@@ -3,14 +3,12 @@
 ``sklearn.callback`` loads rich, so it is imported when an estimator has callbacks, and not before.
 """
 
-import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from apnc.progress.contract import Progress
+from apnc.progress.contract import Progress, State
 
-#: From centroids to the attributes that make a copy of the estimator ready to predict.
-Attributes = Callable[[Any], dict[str, Any]]
+T = TypeVar("T")
 
 
 class CallbackSupport:
@@ -38,32 +36,20 @@ def _mixin() -> Any:
     return CallbackSupportMixin
 
 
-def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """``sklearn.callback.with_callbacks``, imported late: callbacks are torn down however ``fit`` ends."""
-
-    @functools.wraps(fit)
-    def managed(estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _has_callbacks(estimator):
-            return fit(estimator, *args, **kwargs)
-        from sklearn.callback import with_callbacks as torn_down
-
-        return torn_down(fit)(estimator, *args, **kwargs)
-
-    return managed
+#: Attributes by which scikit-learn marks an estimator: callbacks of its own, or a place among the tasks of a pipeline
+#: or another estimator that contains it.
+HEARD = frozenset({"_skl_callbacks", "_parent_callback_ctx"})
 
 
-def callback_progress(
-    shown: Progress, estimator: Any, passed: Mapping[str, Any], max_iter: int, attributes: Attributes
-) -> Progress:
-    """``shown``, and in front of it the callbacks of the estimator if it has any; see ``CallbackProgress``."""
-    if not _has_callbacks(estimator):
-        return shown
-    return CallbackProgress(shown, estimator, passed, max_iter, attributes)
+def told_to_callbacks(estimator: Any, run: Callable[..., T], passed: Mapping[str, Any]) -> T:
+    """``run(hear)``, where ``hear`` puts the callbacks in front of a progress; torn down however it ends."""
+    from sklearn.callback import with_callbacks
 
+    def hear(shown: Progress) -> Progress:
+        return CallbackProgress(shown, estimator, passed)
 
-def _has_callbacks(estimator: Any) -> bool:
-    """Own callbacks, or a place among the tasks of a pipeline or another estimator that contains this one."""
-    return hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
+    found: T = with_callbacks(lambda _: run(hear))(estimator)
+    return found
 
 
 class CallbackProgress(Progress):
@@ -77,20 +63,11 @@ class CallbackProgress(Progress):
     shown : is told everything too.
     estimator : with ``CallbackSupport``.
     passed : ``X``, ``y`` and ``metadata`` (None or ``{"sample_weight": ...}``), which the callbacks get.
-    max_iter : iterations at most; 0 for a fit without.
-    attributes : what a copy of the estimator needs to predict with some centroids; only called on demand.
 
     """
 
-    def __init__(
-        self,
-        shown: Progress,
-        estimator: Any,
-        passed: Mapping[str, Any],
-        max_iter: int,
-        attributes: Attributes,
-    ):
-        self._shown, self._attributes = shown, attributes
+    def __init__(self, shown: Progress, estimator: Any, passed: Mapping[str, Any]):
+        self._shown, max_iter = shown, getattr(estimator, "max_iter", 0)
         self._told = {"estimator": estimator, **passed}
         self._left = max_iter
         self._iterates = False
@@ -114,12 +91,11 @@ class CallbackProgress(Progress):
         self._shown.rows(n)
 
     def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, centroids: Any = None
+        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
         self._iterates = True
         self._begin_subtask()
-        stop = self._shown.iteration(n_iter, max_iter, shift, inertia, centroids)
-        state = None if centroids is None else functools.partial(self._attributes, centroids)
+        stop = self._shown.iteration(n_iter, max_iter, shift, inertia, state)
         return self._end_subtask(reconstruction_attributes=state) or stop
 
     def note(self, text: str) -> None:

@@ -1,6 +1,10 @@
 """What the engine and the pipeline tell of their work."""
 
+from collections.abc import Callable
 from typing import Any, Self
+
+#: Attributes of the estimator as it would be if the fit ended here; only called on demand.
+State = Callable[[], dict[str, Any]]
 
 
 class Progress:
@@ -21,9 +25,9 @@ class Progress:
         """``n`` more rows are done."""
 
     def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, centroids: Any = None
+        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
-        """An iteration has ended with these centroids; True asks to stop here."""
+        """An iteration has ended; ``state`` gives an estimator that ends with it. True asks to stop here."""
         return False
 
     def note(self, text: str) -> None:

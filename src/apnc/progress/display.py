@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from apnc.progress.contract import SILENT, Progress
+from apnc.progress.contract import SILENT, Progress, State
 from apnc.progress.stage import Stage, iteration_line
 
 Clock = Callable[[], float]
@@ -70,7 +70,7 @@ class _Shown(Progress):
             self._refresh(self._now)
 
     def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, centroids: Any = None
+        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
         if self._now:
             now = self._now
@@ -121,7 +121,7 @@ class Lines(_Shown):
         self._stream, self._iterations = stream, iterations
 
     def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, centroids: Any = None
+        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
         print(iteration_line(n_iter, shift, inertia), file=self._iterations, flush=True)
         return super().iteration(n_iter, max_iter, shift, inertia)
@@ -150,7 +150,7 @@ class Bars(_Shown):
         self._bar: Any = None
 
     def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, centroids: Any = None
+        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
         if self._every:
             self._bars.console.print(iteration_line(n_iter, shift, inertia), markup=False, highlight=False)

@@ -1,48 +1,19 @@
 """Data larger than memory: files and open objects that are read in pieces."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
-from apnc.sources.family import Source, SourceError
+from apnc.engines.registry import engine_of
+from apnc.sources.family import Source
+from apnc.sources.formats import ENDINGS, FORMATS, format_named
+from apnc.sources.memory import InMemory
+from apnc.sources.pieces import SourceError
 
-__all__ = ["FORMATS", "Source", "SourceError", "is_source", "open"]
-
-#: Formats by the ending of a file's name; a further .gz, .bz2 or .zst is taken off text files first.
-FORMATS = {
-    ".npy": "npy",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
-COMPRESSED = (".gz", ".bz2", ".zst")
-_TABLE = ("columns", "exclude", "id_columns", "weight_column", "filesystem")
-#: Formats, and what can be asked of them.
-TAKES = {
-    "npy": (),
-    "npz": (),
-    "svmlight": ("zero_based",),
-    "parquet": _TABLE,
-    "arrow": _TABLE,
-    "csv": (*_TABLE, "separator"),
-    "tsv": _TABLE,
-    "jsonl": ("id_columns", "weight_column", "filesystem", "object_field"),
-}
-FRAME_TAKES = ("columns", "exclude", "id_columns", "weight_column", "object_field")
+__all__ = ["FORMATS", "InMemory", "Source", "SourceError", "is_source", "open"]
 
 
 def is_source(data: Any) -> bool:
@@ -52,7 +23,9 @@ def is_source(data: Any) -> bool:
     """
     if isinstance(data, Source | str | os.PathLike | np.memmap):
         return True
-    return _is_arrow(data) or is_spark(data) or (hasattr(data, "read") and hasattr(data, "seek"))
+    if _is_arrow(data) or (hasattr(data, "read") and hasattr(data, "seek")):
+        return True
+    return engine_of(data) is not None
 
 
 def open(
@@ -103,15 +76,21 @@ def open(
     if isinstance(data, Source):
         _refuse("a source that is open already", given)
         return data
-    if is_spark(data):
+    if (engine := engine_of(data)) is not None:
         also = [name for name, value in (("format", format), ("drop_null", drop_null)) if value]
-        _refuse("a Spark DataFrame", [*(name for name in given if name not in FRAME_TAKES), *also])
-        return _frame(data, **given)
+        _refuse(engine.KIND, [*(name for name in given if name not in engine.TAKES), *also])
+        opened: Source = engine.open_data(data, **given)
+        return opened
     format = format_of(data) if format is None else format
-    if format not in TAKES:
-        raise SourceError(f"format={format!r} is unknown. Known: {', '.join(TAKES)}.")
-    _refuse(format, [name for name in given if name not in TAKES[format]])
-    source = _OPENERS[format](data, format, drop_null, **given)
+    if format not in FORMATS:
+        raise SourceError(f"format={format!r} is unknown. Known: {', '.join(FORMATS)}.")
+    _refuse(format, [name for name in given if name not in FORMATS[format].takes])
+    try:
+        source: Source = FORMATS[format].load()(data, format, drop_null, **given)
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        raise SourceError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
     paths = data if isinstance(data, list | tuple) else [data]
     source.paths = tuple(path for path in paths if isinstance(path, str | os.PathLike))
     return source
@@ -127,79 +106,19 @@ def format_of(data: Any) -> str:
     name = str(getattr(first, "name", first) if not isinstance(first, PurePath) else first)
     if isinstance(first, str | os.PathLike) and Path(first).is_dir():
         names = (str(path) for path in sorted(Path(first).rglob("*")) if not path.name.startswith((".", "_")))
-        name = next((found for found in names if _ending(found) in FORMATS), name)
-    if _ending(name) not in FORMATS:
-        endings = ", ".join(FORMATS)
+        name = next((found for found in names if format_named(found)), name)
+    found = format_named(name)
+    if found is None:
         exists = "" if "://" in name or Path(name).exists() else " There is no such file either."
         raise SourceError(
-            f"{name}: the format cannot be told from the name.{exists} Known endings: {endings}; or pass "
-            "apnc.sources.open(..., format=...)."
+            f"{name}: cannot infer the format from the file name.{exists} Known endings: {', '.join(ENDINGS)}; or pass "
+            "format=... (in apnc.sources.open, or --format)."
         )
-    return FORMATS[_ending(name)]
-
-
-def _ending(name: str) -> str:
-    path = PurePath(name.split("?")[0])
-    return PurePath(path.stem).suffix.lower() if path.suffix.lower() in COMPRESSED else path.suffix.lower()
-
-
-def is_spark(data: Any) -> bool:
-    """Whether ``data`` is a DataFrame of Spark, classic or Connect, or a source opened on one."""
-    if isinstance(data, Source):
-        return data.remote
-    return type(data).__module__.startswith("pyspark.sql.") and hasattr(data, "mapInArrow")
-
-
-def _frame(data: Any, **options: Any) -> Source:
-    from apnc.sources.frames import open_frame
-
-    return open_frame(data, **options)
+    return found
 
 
 def _is_arrow(data: Any) -> bool:
     return type(data).__module__.split(".")[0] == "pyarrow"
-
-
-def _table(data: Any, format: str, drop_null: bool, **options: Any) -> Source:
-    try:
-        from apnc.sources.tables import open_table
-    except ModuleNotFoundError as error:
-        if error.name != "pyarrow":
-            raise
-        raise SourceError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
-    return open_table(data, format, drop_null=drop_null, **options)
-
-
-def _objects(data: Any, _: str, drop_null: bool, id_columns: Sequence[str] = (), **options: Any) -> Source:
-    from apnc.sources.objects import JsonLinesSource
-
-    ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)
-    return JsonLinesSource(data, id_columns=ids, drop_null=drop_null, **options)
-
-
-def _matrix(data: Any, format: str, drop_null: bool, **options: Any) -> Source:
-    from apnc.sources.arrays import NpySource
-    from apnc.sources.sparse import NpzSource, SvmlightSource
-
-    if isinstance(data, np.memmap):
-        return NpySource.of_memmap(data, drop_null)
-    if not isinstance(data, str | os.PathLike):
-        raise SourceError(f"{format} is read from a path, got {type(data).__name__}.")
-    if "://" in str(data):
-        raise SourceError(
-            f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
-        )
-    if format == "svmlight":
-        return SvmlightSource(Path(data), drop_null, **options)
-    return NpySource(Path(data), drop_null) if format == "npy" else NpzSource(Path(data), drop_null)
-
-
-#: What opens a format.
-_OPENERS: dict[str, Callable[..., Source]] = {
-    **dict.fromkeys(("npy", "npz", "svmlight"), _matrix),
-    **dict.fromkeys(("parquet", "arrow", "csv", "tsv"), _table),
-    "jsonl": _objects,
-}
 
 
 def _refuse(what: str, given: Iterable[str]) -> None:

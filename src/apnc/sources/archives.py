@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from apnc.sources.arrays import read_header, refuse_kind
-from apnc.sources.family import Array, SourceError
+from apnc.sources.pieces import SourceError
+from apnc.typing import Array
 
 #: Bytes that are decompressed at a time.
 BLOCK_BYTES = 1 << 20

@@ -11,7 +11,9 @@ from typing import Any, BinaryIO, Protocol, Self
 import numpy as np
 from numpy.lib import format as npy
 
-from apnc.sources.family import Array, Piece, Source, SourceError
+from apnc.sources.family import Source
+from apnc.sources.pieces import Piece, SourceError
+from apnc.typing import Array
 
 Read = Callable[[int, int], Array]
 #: Why arrays of other kinds are refused, by the kind of their dtype.
@@ -51,7 +53,7 @@ class NpySource(Source):
         self.held = self.n_columns
         self.dtype = delivered_dtype(rows.dtype)
         copied = rows.fortran or rows.dtype != self.dtype
-        self.row_bytes = self.n_columns * (rows.dtype.itemsize + copied * self.dtype.itemsize)
+        self.read_bytes = self.n_columns * (rows.dtype.itemsize + copied * self.dtype.itemsize)
 
     def pieces(self, n_rows: int) -> Iterator[Piece]:
         """Arrays as they are stored; rows count from 0."""
@@ -64,6 +66,24 @@ class NpySource(Source):
         """C-ordered array of shape (n, d) in the byte order of the machine."""
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(piece.raw, dtype=self.dtype), None
+
+
+def open_npy(data: Any, format: str, drop_null: bool) -> NpySource:
+    """A ``.npy`` file or a memory map."""
+    if isinstance(data, np.memmap):
+        return NpySource.of_memmap(data, drop_null)
+    return NpySource(local_path(data, format), drop_null)
+
+
+def local_path(data: Any, format: str) -> str:
+    """A path on this machine, of a format that is read from nowhere else."""
+    if not isinstance(data, str | os.PathLike):
+        raise SourceError(f"{format} is read from a path, got {type(data).__name__}.")
+    if "://" in str(data):
+        raise SourceError(
+            f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
+        )
+    return os.fspath(data)
 
 
 class _Rows(Protocol):

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
-from apnc.sources.family import SourceError
+from apnc.sources.pieces import SourceError
 from apnc.sources.table_files import DataFile, located, one_line
 from apnc.sources.table_readers import Part, Place, Types
 
@@ -57,7 +57,7 @@ class TextPart(Part):
         if other != ",":
             raise SourceError(
                 f"{self.name}: values seem to be separated by {other!r}, not by commas. Say so with "
-                f"apnc.sources.open(..., separator={other!r})."
+                f"separator={other!r} (in apnc.sources.open, or --separator)."
             )
 
     def _guess(self) -> Any:

@@ -1,65 +1,32 @@
-"""What a source of rows offers, whatever its format."""
+"""What a source of rows offers, whatever it is."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 
-Array = npt.NDArray[Any]
+from apnc.engines.contract import Chunk, Data
+from apnc.engines.local import Layout, LocalChunks, SourceRows, Spread
+from apnc.engines.spill import read_ahead
+from apnc.rows import as_csr, compute_dtype, n_rows
+from apnc.sources.formats import FORMATS
+from apnc.sources.missing import Missing, finite, missing_in
+from apnc.sources.pieces import Decoded, Piece, SourceError
+from apnc.typing import Array
+
 #: Columns that a source shows of itself.
 SHOWN = 8
-
-
-class SourceError(ValueError):
-    """A source that cannot be read; the message names the file and the row group or line."""
-
-
-class MissingValuesError(SourceError):
-    """Rows with missing values, found while decoding."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Consecutive rows of a source as they were read, not yet decoded.
-
-    Attributes
-    ----------
-    raw : what ``Source.decode`` understands.
-    start : number of the first row in the source.
-    n_rows : how many there are.
-    where : file and row group or line, for messages.
-
-    """
-
-    raw: Any
-    start: int
-    n_rows: int
-    where: str
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """Rows ready for an engine.
-
-    Attributes
-    ----------
-    rows : array of shape (n, d), CSR matrix, or list of objects.
-    weights : array of shape (n,), float64; None: one each.
-    kept : positions in the piece of the rows that were not skipped; None: all.
-
-    """
-
-    rows: Any
-    weights: Array | None = None
-    kept: Array | None = None
+#: Rows read at a time when they are only counted.
+COUNTED = 65_536
+#: Text by whose first lines the number of all is estimated.
+PLAIN_TEXT = tuple(ending for format in FORMATS.values() if format.text for ending in format.endings)
 
 
 class Source(ABC):
-    """Rows in a file or an open object that is read in pieces, any number of times, always in the same order.
+    """Rows that can be read in pieces any number of times, always in the same order.
 
     Attributes
     ----------
@@ -68,13 +35,16 @@ class Source(ABC):
     n_columns : number of features; 0 for objects.
     dtype : type of the decoded rows; None for objects.
     held : numbers in a row (of sparse rows, on average); 0 for objects.
-    row_bytes : memory of one row while it is read and decoded, about.
+    read_bytes : memory of one row while it is read and decoded, about.
+    n_rows : how many there are, skipped ones too; None until they have been counted.
     overhead : memory that reading takes besides the rows (page buffers, indices, a decompressor), about.
     id_columns : columns that are written in front of labels.
     paths : what was opened, where it was one or several paths.
     drop_null : skip rows with missing values instead of refusing them.
     is_sparse : rows are CSR matrices.
     remote : rows are on the machines of an engine of their own.
+    numbered : what the user holds beside the rows (start labels) can be matched with them by number.
+    memory : of a remote source, how its memory is set, for messages.
     skipping : how to skip rows with missing values, for messages.
 
     """
@@ -84,14 +54,17 @@ class Source(ABC):
     n_columns: int
     dtype: np.dtype[Any] | None
     held: int
-    row_bytes: int
+    read_bytes: int
+    n_rows: int | None = None
     overhead: int = 0
     id_columns: tuple[str, ...] = ()
     paths: tuple[Any, ...] = ()
     drop_null: bool = False
     is_sparse: bool = False
     remote: bool = False
-    skipping: str = "apnc.sources.open(..., drop_null=True)"
+    numbered: bool = False
+    memory: str = ""
+    skipping: str = "drop_null=True (in apnc.sources.open, or --drop-null)"
 
     @abstractmethod
     def pieces(self, n_rows: int) -> Iterator[Piece]:
@@ -123,14 +96,33 @@ class Source(ABC):
         """Values of the id columns of all rows in order, by name, at most ``n_rows`` at a time; skipped rows too."""
         raise SourceError(f"{self.name} has no id columns.")
 
-    def n_rows_known(self) -> int | None:
-        """Number of rows, if it can be told without reading them."""
-        found: int | None = getattr(self, "n_rows", None)
+    def data(self, layout: Layout) -> Data:
+        """The rows in chunks: read piece by piece on a thread of its own, and decoded by the workers."""
+        pieces = Stream(self, layout.rows_per_chunk(None, self.read_bytes))
+        decode = Decode(self)
+        chunks = LocalChunks(pieces, layout.threads, (decode,), layout.room, layout.on_rows)
+        spread = Spread(layout.threads)
+        return Data(chunks, None, compute_dtype(self), self.n_columns, False, spread, decode.skipped)
+
+    def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
+        """A remote frame with one more column: what ``output`` makes of its rows."""
+        raise SourceError(f"{self.name} is not a frame that a column could be added to.")
+
+    def head(self, size: int) -> Any:
+        """Some ``size`` rows, for a rehearsal: the first ones, where it takes reading to get at others."""
+        decoded = (self.decode(piece).rows for piece in self.pieces(size))
+        found = next((rows for rows in decoded if n_rows(rows)), None)
+        if found is None:
+            raise SourceError(f"{self.name} has no rows.")
         return found
 
-    def on_engine(self, layout: Any) -> Any:
-        """Chunks on the engine of a remote source."""
-        raise NotImplementedError
+    def count(self) -> tuple[int, bool]:
+        """The number of rows, and whether they were counted or estimated from a part."""
+        if self.n_rows is None and self.name.lower().endswith(PLAIN_TEXT) and Path(self.name).is_file():
+            return _estimated(Path(self.name)), False
+        if self.n_rows is None:
+            self.n_rows = sum(piece.n_rows for piece in self.pieces(COUNTED))
+        return self.n_rows, True
 
     def count_missing(self, n_rows: int) -> "Missing":
         """What is missing in all rows, read in pieces of ``n_rows``."""
@@ -147,110 +139,42 @@ class Source(ABC):
         return self.columns if self.columns is not None else [f"column {j}" for j in range(self.n_columns)]
 
 
-def finite(source: Source, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
-    """Rows without missing values: skipped if the source says so, else an error; infinite values are always one."""
-    values = rows.data if sparse.issparse(rows) else rows
-    whole = values.dtype.kind != "f" or np.isfinite(np.vdot(values, values))
-    if whole and _are_weights(weights):
-        return Decoded(rows, weights)
-    return _without_missing(source, piece, rows, weights)
-
-
-def _are_weights(weights: Array | None) -> bool:
-    return weights is None or bool(np.isfinite(weights).all() and (weights >= 0).all())
-
-
-def _without_missing(source: Source, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
-    refuse_infinite(source, piece, rows)
-    return _there(source, piece, rows, weights)
-
-
-def present(source: Source, piece: Piece) -> Decoded:
-    """Objects that are there, checked as rows of numbers are."""
-    return _there(source, piece, *source.matrix(piece))
-
-
-def _there(source: Source, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
-    """Rows of which nothing is missing, with weights: others are skipped if the source says so, else an error."""
-    missing = _rows_with_nan(rows)
-    if weights is not None:
-        wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
-        if len(wrong):
-            where = source.place(piece, int(wrong[0]))
-            raise SourceError(f"{where}: the weight {weights[wrong[0]]:g} must be finite and >= 0.")
-        missing = missing | np.isnan(weights)
-    if not missing.any():
-        return Decoded(rows, weights)
-    if not source.drop_null:
-        raise MissingValuesError(piece.where)
-    kept = np.flatnonzero(~missing)
-    return Decoded(_at(rows, kept), None if weights is None else weights[kept], kept)
-
-
-def _at(rows: Any, kept: Array) -> Any:
-    return [rows[i] for i in kept.tolist()] if isinstance(rows, list) else rows[kept]
-
-
-def refuse_infinite(source: Source, piece: Piece, rows: Any) -> None:
-    """Name the first infinite value."""
-    bad = np.isinf(rows.data if sparse.issparse(rows) else rows)
-    if not bad.any():
-        return
-    if sparse.issparse(rows):
-        place = int(np.flatnonzero(bad)[0])
-        row, column = int(np.searchsorted(rows.indptr, place, side="right") - 1), int(rows.indices[place])
-    else:
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-    raise SourceError(
-        f"{source.place(piece, row)}: {source.column_names()[column]} is infinite. Remove or clip it."
-    )
-
-
-def _rows_with_nan(rows: Any) -> Array:
-    if isinstance(rows, list):
-        return np.array([item is None for item in rows], dtype=bool)
-    if not sparse.issparse(rows):
-        return np.isnan(rows).any(axis=1)
-    missing = np.zeros(rows.shape[0], dtype=bool)
-    missing[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[np.isnan(rows.data)]] = True
-    return missing
+def _estimated(path: Path) -> int:
+    """Lines of a file, by the length of the first ones."""
+    with path.open("rb") as file:
+        head = file.read(1 << 22)
+    return int(path.stat().st_size * head.count(b"\n") / max(1, len(head))) + 1
 
 
 @dataclass(frozen=True)
-class Missing:
-    """Missing values of some rows, by column (the last one: weights), and how many rows have any."""
+class Stream:
+    """Pieces of a source as chunks, fetched ahead of the workers."""
 
-    counts: Array
-    rows: int
+    source: Source
+    size: int
 
-    def __add__(self, other: "Missing") -> "Missing":
-        return Missing(self.counts + other.counts, self.rows + other.rows)
-
-
-def missing_in(source: Source, piece: Piece) -> Missing:
-    """What is missing in a piece."""
-    rows, weights = source.matrix(piece)
-    unweighted = np.zeros(piece.n_rows, dtype=bool) if weights is None else np.isnan(weights)
-    affected = int((_rows_with_nan(rows) | unweighted).sum())
-    return Missing(np.append(_nan_by_column(rows), unweighted.sum()), affected)
+    def __iter__(self) -> Iterator[Chunk]:
+        index, n = -1, 0
+        for index, piece in enumerate(read_ahead(self.source.pieces(self.size))):
+            n = piece.start + piece.n_rows
+            yield Chunk(index, piece, np.empty(0), SourceRows(piece.start, n))
+        if index < 0:
+            raise SourceError(f"{self.source.name} has no rows.")
+        self.source.n_rows = n
 
 
-def _nan_by_column(rows: Any) -> Array:
-    if isinstance(rows, list):
-        return _rows_with_nan(rows).sum(keepdims=True)
-    if sparse.issparse(rows):
-        return np.bincount(rows.indices[np.isnan(rows.data)], minlength=rows.shape[1])
-    return np.isnan(rows).sum(axis=0)
+@dataclass(frozen=True)
+class Decode:
+    """Map: a piece to its rows and weights; counts the rows that are skipped, by the first row of the piece."""
 
+    source: Source
+    skipped: dict[int, int] = field(default_factory=dict)
 
-def refuse_missing(source: Source, n_rows: int) -> None:
-    """The error for missing values, with their number and columns; read in pieces of ``n_rows``."""
-    missing = source.count_missing(n_rows)
-    names = [*source.column_names(), "the weights"]
-    counts = {name: int(count) for name, count in zip(names, missing.counts, strict=True) if count}
-    shown = ", ".join(f"{name} ({count:,})" for name, count in list(counts.items())[:10])
-    more = f" and {len(counts) - 10} more columns" if len(counts) > 10 else ""
-    raise SourceError(
-        f"{source.name}: {sum(counts.values()):,} missing values in {missing.rows:,} rows, in {shown}{more}. Fill them "
-        f"in, leave the columns out, or skip those rows with {source.skipping}."
-    )
+    def __call__(self, chunk: Chunk) -> Chunk:
+        decoded: Decoded = self.source.decode(chunk.rows)
+        start, stop, _ = chunk.carry
+        n = n_rows(decoded.rows)
+        if decoded.kept is not None:
+            self.skipped[start] = stop - start - n
+        weights = np.ones(n) if decoded.weights is None else decoded.weights
+        return Chunk(chunk.index, as_csr(decoded.rows), weights, SourceRows(start, stop, decoded.kept))

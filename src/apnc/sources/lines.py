@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from apnc.sources import COMPRESSED
-from apnc.sources.family import Piece, SourceError
+from apnc.sources.formats import COMPRESSED
 from apnc.sources.open_files import OwnPosition
+from apnc.sources.pieces import Piece, SourceError
 
 READ_BYTES = 1 << 20
 #: What reading a damaged file raises; errors of pyarrow are of these types too.

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from apnc.sources.family import Array, Decoded, Piece, Source, SourceError, present
+from apnc.sources.family import Source
+from apnc.sources.formats import FORMATS
 from apnc.sources.lines import Line, Lines, TextFiles, in_pieces
+from apnc.sources.missing import present
+from apnc.sources.pieces import Decoded, Piece, SourceError
+from apnc.typing import Array
 
-SUFFIXES = (".jsonl", ".ndjson")
 #: Text from the beginning of a source by which the memory of a row is estimated.
 SAMPLE_BYTES = 1 << 20
 #: Memory of a parsed value over the length of its text, about.
@@ -42,12 +45,12 @@ class JsonLinesSource(Source):
         drop_null: bool = False,
         filesystem: Any = None,
     ) -> None:
-        self._text = TextFiles.of(data, SUFFIXES, filesystem)
+        self._text = TextFiles.of(data, FORMATS["jsonl"].endings, filesystem)
         self.name, self.drop_null = self._text.name, drop_null
         self.object_field, self.weight_column = object_field, weight_column
         self.id_columns = tuple(id_columns)
         self._id_types: dict[str, type] = {}
-        self.row_bytes = GROWTH * self._look_ahead()
+        self.read_bytes = GROWTH * self._look_ahead()
 
     def _look_ahead(self) -> int:
         """Mean length of the first lines; the first must have the fields, and ids of one type."""
@@ -121,6 +124,14 @@ class JsonLinesSource(Source):
     def column_names(self) -> Sequence[str]:
         """The one column that objects are."""
         return [self.object_field or "the objects"]
+
+
+def open_lines(
+    data: Any, _: str, drop_null: bool, id_columns: Sequence[str] = (), **options: Any
+) -> JsonLinesSource:
+    """JSON lines; a single id may stand for a list of one."""
+    ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)
+    return JsonLinesSource(data, id_columns=ids, drop_null=drop_null, **options)
 
 
 def _id_type(line: Line, name: str, value: Any) -> type:

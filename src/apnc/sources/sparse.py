@@ -12,14 +12,16 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
+from apnc.rows import as_csr
 from apnc.sources.archives import BLOCK_BYTES, Member, errors, native, open_archive
-from apnc.sources.arrays import delivered_dtype
-from apnc.sources.family import Array, Piece, Source, SourceError
+from apnc.sources.arrays import delivered_dtype, local_path
+from apnc.sources.family import Source
+from apnc.sources.formats import FORMATS
 from apnc.sources.lines import Line, Lines, TextFiles, in_pieces
-from apnc.sources.rows import as_csr
+from apnc.sources.pieces import Piece, SourceError
+from apnc.typing import Array
 
 MEMBERS = ("shape", "indptr", "indices", "data")
-SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
 
 
 class NpzSource(Source):
@@ -48,7 +50,7 @@ class NpzSource(Source):
         self.dtype = _sparse_dtype(data.dtype)
         self.held = -(-int(self._indptr[-1]) // max(1, self.n_rows))
         # Read, then copied if types change or columns are out of order.
-        self.row_bytes = 2 * self.held * (data.dtype.itemsize + indices.dtype.itemsize) + 16
+        self.read_bytes = 2 * self.held * (data.dtype.itemsize + indices.dtype.itemsize) + 16
         self.overhead = self._indptr.nbytes + 4 * BLOCK_BYTES
 
     def _streams(self, archive: zipfile.ZipFile) -> tuple[Member, Member]:
@@ -87,6 +89,18 @@ class NpzSource(Source):
             f"{self.name}, member indices.npy: row {row} has a value in column {indices[first]} of "
             f"{self.n_columns}. The file is damaged."
         )
+
+
+def open_npz(data: Any, format: str, drop_null: bool) -> NpzSource:
+    """A sparse matrix that scipy saved."""
+    return NpzSource(local_path(data, format), drop_null)
+
+
+def open_svmlight(
+    data: Any, format: str, drop_null: bool, zero_based: bool | str = "auto"
+) -> "SvmlightSource":
+    """Svmlight text."""
+    return SvmlightSource(local_path(data, format), drop_null, zero_based=zero_based)
 
 
 def _refuse_other(name: str, archive: zipfile.ZipFile) -> None:
@@ -165,7 +179,7 @@ class SvmlightSource(Source):
     ) -> None:
         if zero_based not in ("auto", True, False):
             raise ValueError(f"zero_based={zero_based!r} must be True, False or 'auto'.")
-        self._text = TextFiles.of(path, SVMLIGHT_SUFFIXES)
+        self._text = TextFiles.of(path, FORMATS["svmlight"].endings)
         self.name, self.drop_null = self._text.name, drop_null
         found = _scan(self._data_lines())
         self.zero_based = found.has_zero if zero_based == "auto" else bool(zero_based)
@@ -178,7 +192,7 @@ class SvmlightSource(Source):
         self.n_columns = max(1, found.largest + self.zero_based)
         self.held = -(-found.n_values // max(1, found.n_rows))
         # The text, scikit-learn's growing buffers of 8 + 8 bytes a value, and the matrix.
-        self.row_bytes = 2 * found.n_bytes // max(1, found.n_rows) + 48 * self.held + 64
+        self.read_bytes = 2 * found.n_bytes // max(1, found.n_rows) + 48 * self.held + 64
         if n_features is not None:
             self.n_columns = self.with_columns(n_features).n_columns
 

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apnc.sources.family import Array, SourceError
+from apnc.sources.pieces import SourceError
 from apnc.sources.table_readers import Part
+from apnc.typing import Array
 
 #: Columns that a message lists.
 SHOWN = 30
@@ -63,7 +64,7 @@ class Layout:
         return np.dtype(np.float32 if all(map(_is_narrow, types)) else np.float64)
 
     @property
-    def row_bytes(self) -> int:
+    def read_bytes(self) -> int:
         """One row as it is read and as numbers."""
         bits = sum(_value_type(type_).bit_width + 1 for type_ in self.types.values()) * max(1, self.width)
         # A batch lives until its last row is decoded and the next is read meanwhile, both in memory that the

@@ -7,15 +7,14 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
 
-from apnc.sources import COMPRESSED, FORMATS
-from apnc.sources.family import SourceError
+from apnc.sources.formats import format_named
 from apnc.sources.open_files import OwnPosition
+from apnc.sources.pieces import SourceError
 
 
 @contextmanager
@@ -120,15 +119,10 @@ def _is_hidden(names: list[str]) -> bool:
 
 def one_format(files: Sequence[DataFile], given: str) -> None:
     """Refuse files whose names tell of different formats; a name that tells none is taken as ``given``."""
-    kinds = [_format_of(file.path) or given for file in files]
+    kinds = [format_named(file.path) or given for file in files]
     other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
     if other is not None:
         raise SourceError(
             f"Files of two formats: {files[0].path} is {kinds[0]}, {files[other].path} is {kinds[other]}. "
             "Pass a list of files of one format."
         )
-
-
-def _format_of(path: str) -> str | None:
-    name = PurePath(path)
-    return FORMATS.get(PurePath(name.stem if name.suffix.lower() in COMPRESSED else name).suffix.lower())

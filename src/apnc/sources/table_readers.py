@@ -8,7 +8,7 @@ from typing import Any, Self
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
-from apnc.sources.family import SourceError
+from apnc.sources.pieces import SourceError
 from apnc.sources.table_files import DataFile, located
 
 #: Bytes of a column of a Parquet file that are read at a time: on a disk 16 to 256 KB are equally fast, while each

@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from apnc.sources.delimited import TextPart
-from apnc.sources.family import Array, Piece, Source, SourceError
+from apnc.sources.family import Source
+from apnc.sources.pieces import Piece, SourceError
 from apnc.sources.table_columns import Request, as_matrix, check_part, layout_of, lists_as_matrix, numbers
 from apnc.sources.table_files import DataFile, find_files, one_format
 from apnc.sources.table_readers import ArrowPart, ParquetPart, Part, Place, TablePart
+from apnc.typing import Array
 
 Parts = list[Callable[[], Part]]
 Reader = Callable[[DataFile], Part]
@@ -32,11 +34,11 @@ READ_BYTES = 1 << 24
 def open_table(
     data: Any,
     format: str,
+    drop_null: bool = False,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     id_columns: Sequence[str] = (),
     weight_column: str | None = None,
-    drop_null: bool = False,
     filesystem: Any = None,
     separator: str | None = None,
 ) -> "TableSource":
@@ -168,10 +170,12 @@ class TableSource(Source):
             # the allocator is slow to give memory back
             buffers = 3 * part.buffers(self._layout.types) // 2
             self.overhead = buffers + READ_BYTES if buffers else 0
+            self._says_rows = part.n_rows is not None
+            self.n_rows = part.n_rows if len(parts) == 1 else None
         self.columns = self._layout.names
         self.n_columns = self.held = len(self.columns)
         self.dtype: np.dtype[Any] = self._layout.dtype
-        self.row_bytes = self._layout.row_bytes
+        self.read_bytes = self._layout.read_bytes
         self.id_columns, self.weight_column = request.ids, request.weight
 
     def _first(self) -> Part:
@@ -208,15 +212,14 @@ class TableSource(Source):
             left -= batch.num_rows
         return super().place(piece, row)
 
-    def n_rows_known(self) -> int | None:
-        """Of Parquet files and objects in memory."""
-        total = 0
-        for opened in self._parts:
-            with opened() as part:
-                if part.n_rows is None:
-                    return None
-                total += part.n_rows
-        return total
+    def count(self) -> tuple[int, bool]:
+        """As the files say, where they do; Parquet files and objects in memory."""
+        if self.n_rows is None and self._says_rows:
+            self.n_rows = 0
+            for opened in self._parts:
+                with opened() as part:
+                    self.n_rows += part.n_rows or 0
+        return super().count()
 
     def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
         """Values of the id columns by name, as chunked arrays; of text files as they are written."""
@@ -250,7 +253,7 @@ class TableSource(Source):
                 if part.empty:
                     continue
                 check_part(part, self._layout, verbatim)
-                for batch, place in part.batches(types, max(n_rows, READ_BYTES // self.row_bytes)):
+                for batch, place in part.batches(types, max(n_rows, READ_BYTES // self.read_bytes)):
                     yield batch.select(list(types)), place
 
     def matrix(self, piece: Piece) -> tuple[Array, Array | None]:

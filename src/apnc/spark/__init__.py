@@ -1,4 +1,9 @@
-"""Kernel k-means as a stage of ``pyspark.ml``, and sessions whose workers can run it. See docs/spark.md."""
+"""Estimators as stages of ``pyspark.ml``, and sessions whose workers can run them. See docs/spark.md.
+
+Every registered estimator that predicts is here under its own name, and its model under that name with ``Model``.
+"""
+
+from typing import Any
 
 try:
     import pyspark  # noqa: F401
@@ -7,16 +12,22 @@ except ModuleNotFoundError as error:
         'apnc.spark needs pyspark: pip install "apnc[spark]"', name="pyspark"
     ) from error
 
-from apnc.spark.estimator import KernelKMeans
-from apnc.spark.model import KernelKMeansModel, KernelKMeansSummary
-from apnc.spark.starting import JavaMissingError, session
+from apnc.engines.spark.starting import JavaMissingError, session
+from apnc.estimators import ESTIMATORS
+from apnc.spark.faces import faces_of
+from apnc.spark.model import ClusterSummary
 from apnc.spark.storage import given_kernel
 
-__all__ = [
-    "JavaMissingError",
-    "KernelKMeans",
-    "KernelKMeansModel",
-    "KernelKMeansSummary",
-    "given_kernel",
-    "session",
-]
+__all__ = ["ClusterSummary", "JavaMissingError", "given_kernel", "session"]
+
+
+def __getattr__(name: str) -> Any:
+    for kind in ESTIMATORS.values():
+        if hasattr(kind, "predict") and name in (kind.__name__, f"{kind.__name__}Model"):
+            return faces_of(kind)[name != kind.__name__]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    kinds = [kind.__name__ for kind in ESTIMATORS.values() if hasattr(kind, "predict")]
+    return sorted([*__all__, *kinds, *(f"{kind}Model" for kind in kinds)])

@@ -1,7 +1,8 @@
-"""The model that ``apnc.spark.KernelKMeans`` fits."""
+"""Models of ``pyspark.ml``: fitted local estimators as transformers."""
 
 import copy
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Self
 
 from pyspark.ml.base import Model
@@ -10,43 +11,43 @@ from pyspark.ml.util import MLReadable, MLWritable
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import KernelKMeans
-from apnc.spark.parameters import LOCAL_NAMES, KernelKMeansParams
+from apnc.outputs import LABEL
+from apnc.spark.parameters import FaceParams
 from apnc.spark.schema import open_features
 from apnc.spark.storage import ModelReader, ModelWriter
 
 
-class KernelKMeansModel(KernelKMeansParams, Model, MLReadable, MLWritable):
-    """A fitted ``apnc.KernelKMeans`` as a transformer: appends ``predictionCol``, the number of the cluster.
+class FaceModel(FaceParams, Model, MLReadable, MLWritable):
+    """A fitted local estimator as a transformer: appends ``predictionCol``, the number of the cluster.
 
     The centroids are in the space of the embedding, which has no columns of the data in it, so there is no
     ``clusterCenters()``; ``toLocal().cluster_centers_`` has them.
     """
 
-    def __init__(self, local: KernelKMeans):
+    def __init__(self, local: Any):
         super().__init__()
         self._fitted = local
-        self._summary: KernelKMeansSummary | None = None
+        self._summary: ClusterSummary | None = None
 
     @classmethod
-    def fromLocal(cls, local: KernelKMeans) -> Self:
-        """A model of a fitted ``apnc.KernelKMeans``; set its columns by ``setFeaturesCol`` and ``setPredictionCol``.
+    def fromLocal(cls, local: Any) -> Self:
+        """A model of a fitted local estimator; set its columns by ``setFeaturesCol`` and ``setPredictionCol``.
 
         Parameters that have no form here (start labels, a ``RandomState``) are left at their defaults.
         """
-        if type(local) is not KernelKMeans:
-            raise TypeError(f"fromLocal takes an apnc.KernelKMeans, got {type(local).__name__}.")
+        if type(local) is not cls.kind:
+            raise TypeError(f"fromLocal takes an apnc.{cls.kind.__name__}, got {type(local).__name__}.")
         check_is_fitted(local)
         model = cls(copy.copy(local))
         if local.kernel == "precomputed":
             raise ValueError("A model of a given kernel matrix cannot label rows of a DataFrame.")
-        for name, own in LOCAL_NAMES.items():
+        for name, row in cls.rows.items():
             with suppress(TypeError, ValueError):
-                model._given(**{name: getattr(local, own)})
+                model._given(**{name: getattr(local, row.name)})
         return model
 
-    def toLocal(self) -> KernelKMeans:
-        """The fitted ``apnc.KernelKMeans``: predicts without Spark, and ``save`` writes it to an ``.apnc`` file."""
+    def toLocal(self) -> Any:
+        """The fitted local estimator: predicts without Spark, and ``save`` writes it to an ``.apnc`` file."""
         return copy.copy(self._fitted)
 
     @property
@@ -57,7 +58,7 @@ class KernelKMeansModel(KernelKMeansParams, Model, MLReadable, MLWritable):
     def _transform(self, dataset: Any) -> Any:
         fitted, column = self._fitted, self.getPredictionCol()
         source = open_features(dataset, self.getFeaturesCol(), column, fitted.kernel)
-        return fitted._appended(source, column, "int", fitted._fitted().label_steps)
+        return fitted._apply(source, replace(LABEL, name=column))
 
     def predict(self, value: Any) -> int:
         """The cluster of one vector (or one object, for a kernel function), without a Spark job."""
@@ -74,7 +75,7 @@ class KernelKMeansModel(KernelKMeansParams, Model, MLReadable, MLWritable):
         return self._summary is not None
 
     @property
-    def summary(self) -> "KernelKMeansSummary":
+    def summary(self) -> "ClusterSummary":
         """What the fit found."""
         if self._summary is None:
             raise RuntimeError(
@@ -91,25 +92,17 @@ class KernelKMeansModel(KernelKMeansParams, Model, MLReadable, MLWritable):
         """What loads them; ``read().kernel(function)`` for a model with a kernel function."""
         return ModelReader(cls)
 
-    def setFeaturesCol(self, value: str) -> Self:
-        """Set the column of features."""
-        return self._given(featuresCol=value)
 
-    def setPredictionCol(self, value: str) -> Self:
-        """Set the column that is appended."""
-        return self._given(predictionCol=value)
-
-
-class KernelKMeansSummary:
+class ClusterSummary:
     """What a fit found, as MLlib's summaries tell it."""
 
-    def __init__(self, model: KernelKMeansModel, dataset: Any):
+    def __init__(self, model: FaceModel, dataset: Any):
         self._model, self._dataset = model, dataset
 
     @property
     def k(self) -> int:
         """The number of clusters."""
-        return self._model.getK()
+        return len(self._model.toLocal().cluster_centers_)
 
     @property
     def featuresCol(self) -> str:

@@ -13,12 +13,10 @@ from typing import IO, Any, Self
 import pyarrow as pa
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
 
-from apnc.engines.spark_session import is_connect
-from apnc.persistence import ModelFileError
-from apnc.persistence.container import Container
-from apnc.persistence.functions import Functions, import_name
-from apnc.persistence.loading import read_estimator
-from apnc.spark.parameters import LOCAL_NAMES
+from apnc.engines.spark.session import is_connect
+from apnc.estimators.files import read_estimator
+from apnc.persistence import Container, Functions, ModelFileError
+from apnc.persistence.functions import import_name
 
 #: Bytes of a model in a row: Spark holds several copies of one while it writes it, in a heap of 1 GB by default.
 PART_BYTES = 1 << 24
@@ -53,7 +51,7 @@ class Writer(MLWriter):
         RemoteMLWriter.handleOverwrite(path, True)
 
     def _save_metadata(self, path: str, stored: dict[str, Any], **extra: Any) -> None:
-        kernel, name = self.instance.getKernel(), f"apnc.spark.{type(self.instance).__name__}"
+        kernel, name = self.instance._chosen("kernel"), f"apnc.spark.{type(self.instance).__name__}"
         if callable(kernel):
             extra["kernelFunction"] = import_name(kernel)
         extra["class"] = name
@@ -70,7 +68,7 @@ class EstimatorWriter(Writer):
 
     def saveImpl(self, path: str) -> None:
         """Metadata is all there is."""
-        if not is_plain(embedding := self.instance.getEmbedding()):
+        if not is_plain(embedding := self.instance._chosen("embedding")):
             raise ModelFileError(
                 f"embedding={embedding!r} is an object, which cannot be saved with an estimator; set it after loading."
             )
@@ -165,8 +163,8 @@ class EstimatorReader(Reader):
         functions = self._functions(path, metadata)
         estimator = self._restored(self.kind(), metadata, path)
         if "kernelFunction" in metadata:
-            return estimator.setKernel(functions.find(metadata["kernelFunction"], _failing(path)))
-        functions.refuse(estimator.getKernel(), _failing(path))
+            return estimator._given(kernel=functions.find(metadata["kernelFunction"], _failing(path)))
+        functions.refuse(estimator._chosen("kernel"), _failing(path))
         return estimator
 
 
@@ -181,9 +179,8 @@ class ModelReader(Reader):
             self._fetch(path, metadata["model"], file)
             local, _ = read_estimator(Container(file, path), functions)
         model = self._restored(self.kind(local), metadata, path)
-        return model._given(
-            **{name: value for name, value in own(local) if value != model.getOrDefault(name)}
-        )
+        lacking = {name: value for name, value in own(local) if value != model._chosen(name)}
+        return model._given(**{name: value for name, value in lacking.items() if model.hasParam(name)})
 
     def _fetch(self, path: str, expected: dict[str, int], file: IO[bytes]) -> None:
         rows = self.sparkSession.read.parquet(f"{path}/model")
@@ -200,7 +197,7 @@ class ModelReader(Reader):
 
 def own(local: Any) -> Iterator[tuple[str, Any]]:
     """Params that metadata may lack, as the model itself has them."""
-    return ((name, getattr(local, LOCAL_NAMES[name])) for name in ("kernel", "embedding"))
+    return ((name, getattr(local, name, None)) for name in ("kernel", "embedding"))
 
 
 def _failing(path: str) -> Any:

@@ -1,0 +1,113 @@
+"""``apnc predict`` and ``apnc embed``."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import typer
+
+from apnc.checks import TABLE, rows_of
+from apnc.cli import options as opt
+from apnc.cli.declaring import takes
+from apnc.cli.method import declared_alone, typed
+from apnc.cli.place import PLACE, place_of
+from apnc.cli.printing import number, quiet_output, show_json, show_lines
+from apnc.cli.reading import load_model, opened
+from apnc.evaluation import count_rows
+from apnc.outputs import ARRAY_KINDS, TABLE_KINDS, check_target
+from apnc.progress.stage import duration
+
+LIMITS = declared_alone(TABLE, "memory_limit", "n_jobs")
+SHARED = (opt.MODEL, opt.ROWS, opt.READING, opt.TRUSTING, LIMITS, PLACE, opt.SHOWING, opt.ALWAYS)
+
+
+@takes(*SHARED, opt.LABELS)
+def predict(context: typer.Context) -> None:
+    """Label the rows of DATA with the clusters of MODEL.
+
+    The features are those of the fit, found by their names. Example: apnc predict events.apnc new.parquet --labels
+    labels.parquet
+    """
+    labels = context.params["labels"]
+    km, n_rows = _apply(context, ("predict",), labels, TABLE_KINDS)
+    result = {"rows": n_rows, "clusters": len(km.cluster_centers_), "labels": labels}
+    _show(result, context.obj.seconds(), context.params["as_json"])
+
+
+@takes(*SHARED, opt.VECTORS)
+def embed(context: typer.Context) -> None:
+    """Write the vectors that the kernel of MODEL makes of the rows of DATA.
+
+    The features are those of the fit, found by their names. Example: apnc embed events.apnc new.parquet --out
+    vectors.parquet
+    """
+    out = context.params["out"]
+    km, n_rows = _apply(context, ("embed", "transform"), out, ARRAY_KINDS)
+    result = {"rows": n_rows, "n_components": km.n_components_, "out": out}
+    _show(result, context.obj.seconds(), context.params["as_json"])
+
+
+def _apply(
+    context: typer.Context, methods: Sequence[str], target: str, kinds: Sequence[str]
+) -> tuple[Any, int]:
+    """The model, after the first of some methods that it has wrote its results, and the number of rows."""
+    given = context.params
+    model, data = given["model"], given["data"]
+    remote = place_of(given)
+    check_target(target, kinds) if remote is None else remote.check_target(target)
+    _refuse_same(target, model, data)
+    running = {name: typed(context, TABLE[name]) for name in LIMITS}
+    with quiet_output():
+        km, origin = load_model(model, data, given)
+        method = _method_of(km, model, methods)
+        running["verbose"] = 0 if given["quiet"] else 1
+        km.set_params(**{name: value for name, value in running.items() if name in rows_of(type(km))})
+        if remote is not None:
+            return km, _apply_elsewhere(km, given, method, target, origin.configuration, remote)
+        with opened(data, given, origin.configuration) as source:
+            getattr(km, method)(source, to=target)
+    return km, count_rows(target)
+
+
+def _apply_elsewhere(
+    km: Any, given: Mapping[str, Any], method: str, target: str, configuration: Any, remote: Any
+) -> int:
+    for name in (given["kernel"] or "", *(given["trust"] or ())):
+        if ":" in name:
+            remote.carry_along(name)
+    with (
+        remote.session(given) as session,
+        opened(given["data"], given, configuration, partial(remote.opened, session)) as source,
+    ):
+        frame = getattr(km, method)(source)
+        remote.write(frame, source, frame.columns[-1], target)
+        found: int = remote.count(session, target)
+        return found
+
+
+def _method_of(km: Any, model: str, methods: Sequence[str]) -> str:
+    """The first of some methods that the model has."""
+    method = next((name for name in methods if hasattr(km, name)), None)
+    if method is None:
+        raise ValueError(
+            f"{model} is a {type(km).__name__}, which has no clusters, so that apnc {methods[0]} has no meaning."
+        )
+    return method
+
+
+def _refuse_same(target: str, *read: str) -> None:
+    for path in read:
+        if os.path.realpath(path) == os.path.realpath(target):
+            raise ValueError(f"{target} is read, so the result must go to another file.")
+
+
+def _show(result: dict[str, Any], seconds: float, as_json: bool) -> None:
+    result["seconds"] = round(seconds, 3)
+    if as_json:
+        show_json(result)
+        return
+    names = {"n_components": "components", "seconds": "time"}
+    texts = {name: value if isinstance(value, str) else number(value) for name, value in result.items()}
+    texts["seconds"] = duration(result["seconds"])
+    show_lines({names.get(name, name): text for name, text in texts.items()})

@@ -1,0 +1,64 @@
+"""``apnc bench``: hands over to the measurements of a checkout, which are no part of the package."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import typer
+
+from apnc.cli import options as opt
+from apnc.cli.declaring import Declared, argument, option, takes
+from apnc.parameters import CLUSTERING, DATA, OUTPUT, RUN
+
+TABLES = ("table1", "table1b", "table2", "today", "ablation", "starts", "all", "render")
+
+WHICH: Declared = {
+    "table": argument(
+        "TABLE", f"One of {', '.join(TABLES[:-1])}; or render, which writes the pages from the rows.", TABLES
+    )
+}
+PASSED_ON: Declared = {
+    "quick": option(RUN, "--quick", None, "5,000 rows, the smallest l and two runs each: a few minutes."),
+    "datasets": option(DATA, "--datasets", "NAMES", "Only these: usps,mnist."),
+    "methods": option(
+        CLUSTERING, "--methods", "NAMES", "Only these, by their names in the tables: APNC-Nys,RFF."
+    ),
+    "runs": option(
+        RUN, "--runs", "NUMBER", "Runs of each cell, instead of those of the table.", kind=int | None
+    ),
+    "rows": option(DATA, "--rows", "NUMBER", "Rows of the data at most.", kind=int | None),
+    "fetch": option(DATA, "--fetch", None, "Download data that is not in APNC_DATA."),
+    "out": option(OUTPUT, "--out", "FOLDER", "Folder of the rows; by default benchmarks/results."),
+}
+
+
+@takes(WHICH, PASSED_ON, opt.DEBUG)
+def bench(context: typer.Context) -> None:
+    """Measure the paper's tables anew, in a checkout of the repository.
+
+    Rows are appended as they come, and a second run does what is left. Data is read from the folder in the environment
+    variable APNC_DATA. Example: apnc bench table1 --quick
+    """
+    given = {name: context.params[name] for name in PASSED_ON}
+    if given["out"] is not None:
+        given["out"] = Path(given["out"]).absolute()
+    words = [
+        word
+        for name, value in given.items()
+        if value not in (None, False)
+        for word in ((f"--{name}",) if value is True else (f"--{name}", str(value)))
+    ]
+    command = [sys.executable, "-m", "benchmarks.paper", context.params["table"], *words]
+    raise typer.Exit(subprocess.run(command, cwd=checkout()).returncode)
+
+
+def checkout() -> Path:
+    """The folder with the measuring code: the current one, or the one this package is run from."""
+    candidates = (Path.cwd(), Path(__file__).resolve().parents[3])
+    for folder in candidates:
+        if (folder / "benchmarks" / "paper" / "__main__.py").is_file():
+            return folder
+    raise FileNotFoundError(
+        f"apnc bench runs the measurements of a checkout of apnc's repository; {candidates[0]} is none, as it has no "
+        "benchmarks/paper. Change to a checkout, and run it again there."
+    )

@@ -1,0 +1,139 @@
+"""``apnc fit``."""
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import typer
+from sklearn.exceptions import ConvergenceWarning
+
+from apnc.cli import options as opt
+from apnc.cli.config import given_options
+from apnc.cli.declaring import takes
+from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
+from apnc.cli.method import estimator_of
+from apnc.cli.place import PLACE, place_of
+from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
+from apnc.cli.reading import STANDARD_INPUT, opened
+from apnc.outputs import TABLE_KINDS, check_target
+from apnc.outputs.atomic import check_writable
+from apnc.progress.stage import duration
+from apnc.sources import refuse_overwriting
+
+
+@takes(opt.ROWS, opt.FITTING, opt.SAVING, PLACE, opt.SHOWING, opt.STRICT, opt.ALWAYS)
+def fit(context: typer.Context) -> None:
+    """Find clusters in DATA; write a model, labels, or both.
+
+    Example: apnc fit events.parquet -k 10 --id-columns key --model events.apnc --labels labels.parquet
+    """
+    given = context.params
+    data, model, labels = given["data"], given["model"], given["labels"]
+    remote = place_of(given)
+    _check_targets(data, model, labels, remote)
+    km = estimator_of(context, verbose=0 if given["quiet"] else 1)
+    if labels is not None and not hasattr(km, "predict"):
+        raise ValueError(
+            f"{type(km).__name__} finds no clusters, so there are no labels: pass --model alone."
+        )
+    with quiet_output():
+        if remote is not None:
+            _fit_elsewhere(km, given, remote)
+        else:
+            with opened(data, given) as source:
+                km.fit(source) if labels is None else km.fit(source, to=labels)
+        if model is not None:
+            _save(km, model, labels, {"data": data, **given_options(context)})
+    converged = not context.obj.warned_of(ConvergenceWarning) if hasattr(km, "n_iter_") else None
+    result = _result(km, given, converged, context.obj.seconds())
+    show_json(result) if given["as_json"] else show_lines(_summary(result))
+    if given["strict"] and converged is False:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _fit_elsewhere(km: Any, given: Mapping[str, Any], remote: Any) -> None:
+    for name in (given["kernel"], given["method"]):
+        if ":" in name:
+            remote.carry_along(name)
+    with (
+        remote.session(given) as session,
+        opened(given["data"], given, reads=partial(remote.opened, session)) as source,
+    ):
+        km.fit(source)
+        if given["labels"] is not None:
+            remote.write(km.predict(source), source, "label", given["labels"])
+
+
+def _check_targets(data: str, model: str | None, labels: str | None, remote: Any) -> None:
+    """Before anything is read: both files can be written, and neither is the data or the other one."""
+    if model is None and labels is None:
+        raise ValueError("Nothing to write: pass --model, --labels or both.")
+    if labels is not None and remote is not None:
+        remote.check_target(labels)
+    elif labels is not None:
+        check_target(labels, TABLE_KINDS)
+    if model is not None:
+        check_writable(model)
+    named = [
+        os.path.realpath(path) for path in (model, labels, None if data == STANDARD_INPUT else data) if path
+    ]
+    if len(set(named)) < len(named):
+        raise ValueError("--model, --labels and the data must be different files.")
+    for target in (model, labels):
+        if target is not None and data != STANDARD_INPUT:
+            refuse_overwriting(data, target)
+
+
+def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]) -> None:
+    there = "" if labels is None else f"{labels} is written, but not the model"
+    try:
+        km.save(model, configuration)
+    except EXPECTED as error:
+        raise ValueError(f"{there}: {explained(error)}" if there else explained(error)) from error
+    except BaseException:
+        if there:
+            say(f"{there}.")
+        raise
+
+
+def _result(km: Any, given: Mapping[str, Any], converged: bool | None, seconds: float) -> dict[str, Any]:
+    labels, names = given["labels"], getattr(km, "feature_names_in_", None)
+    return {
+        "rows": getattr(km, "_n_rows", None),
+        "n_features": getattr(km, "n_features_in_", None) or None,
+        "features": None if names is None else list(names),
+        "clusters": getattr(km, "n_clusters", None),
+        "cluster_sizes": getattr(km, "cluster_sizes_", None),
+        "n_iter": getattr(km, "n_iter_", None),
+        "converged": converged,
+        "inertia": getattr(km, "inertia_", None),
+        "residual": km.residual_,
+        "gamma": km.gamma_,
+        "n_landmarks": km.n_landmarks_,
+        "n_components": km.n_components_,
+        "seconds": round(seconds, 3),
+        "model": given["model"],
+        "labels": labels,
+    }
+
+
+def _summary(result: Mapping[str, Any]) -> dict[str, str]:
+    lines = {} if result["rows"] is None else {"rows": number(result["rows"])}
+    lines["features"] = (
+        features(result["n_features"], result["features"]) if result["n_features"] else "objects"
+    )
+    if result["clusters"] is not None:
+        state = "converged" if result["converged"] else "not converged"
+        lines["clusters"] = f"{result['clusters']} of sizes {sizes(result['cluster_sizes'])}"
+        lines["iterations"] = f"{result['n_iter']}, {state}"
+        lines["inertia"] = number(result["inertia"])
+    lines |= {
+        "landmarks": f"{result['n_landmarks']}, {result['n_components']} components",
+        "residual": f"{result['residual']:.3g} (0 is a perfect embedding)",
+        "gamma": number(result["gamma"]),
+        "time": duration(result["seconds"]),
+    }
+    files = {name: str(Path(result[name])) for name in ("labels", "model") if result[name] is not None}
+    return {**lines, **files}

@@ -1,0 +1,173 @@
+"""``--method``: which estimator is fitted, with its parameters as options."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from apnc.checks import known_name, rows_of
+from apnc.cli.config import content_of, is_given
+from apnc.cli.declaring import Declared, as_parameters, by_panel, option
+from apnc.cli.reading import imported
+from apnc.estimators import ESTIMATORS, register
+from apnc.estimators.base import KernelEstimator
+from apnc.parameters import NONE, REQUIRED, Parameter
+
+#: What the help adds to the meaning of a parameter.
+NOTES = {
+    "kernel": "A function is named package.module:function; it is imported, from the current folder too.",
+    "memory_limit": "About 330 MB are in use before any data is read, so 500MB is about the least.",
+    "n_clusters": "Required.",
+}
+
+
+class Refused(typer.BadParameter):
+    """A value that a parameter cannot have, in the words of its check."""
+
+    def format_message(self) -> str:
+        return self.message
+
+
+class MethodCommand(TyperCommand):
+    """A command with the parameters of all methods as options, those of a class that it imports included."""
+
+    def __init__(self, *args: Any, params: list[Any], **options: Any) -> None:
+        self.declared = params
+        super().__init__(*args, params=self._all(), **options)
+
+    def _all(self) -> list[Any]:
+        generated = {name: declared(rows) for name, rows in rows_by_method().items()}
+        return by_panel([*self.declared, *as_parameters(generated)])
+
+    def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """As ever, after the import of a class that the arguments name: its options must be known to be read."""
+        completing = extra.get("resilient_parsing", False)
+        with suppress(Exception) if completing else nullcontext():
+            method = _following(args, "--method") or _in_file(_following(args, "--config"))
+            if method is not None and ":" in method:
+                method_named(method)
+                self.params = self._all()
+        return super().make_context(info_name, args, parent, **extra)
+
+
+def _following(args: Sequence[str], name: str) -> str | None:
+    """The last value of an option among arguments that are not parsed yet."""
+    pairs = [(arg, args[i + 1]) for i, arg in enumerate(args[:-1])]
+    pairs += [(arg[: len(name)], arg[len(name) + 1 :]) for arg in args if arg.startswith(f"{name}=")]
+    return next((value for arg, value in reversed(pairs) if arg == name), None)
+
+
+def _in_file(file: str | None) -> str | None:
+    """The method that a configuration file names; what is wrong with the file is said when it is read."""
+    found = None
+    with suppress(OSError, ValueError):
+        found = content_of(file).get("method") if file is not None else None
+    return found if isinstance(found, str) else None
+
+
+def rows_by_method() -> dict[str, dict[str, Parameter]]:
+    """Parameters that are options: for each the row of every method that takes it."""
+    found: dict[str, dict[str, Parameter]] = {}
+    for method, kind in ESTIMATORS.items():
+        for name, row in rows_of(kind).items():
+            if row.panel is not None:
+                found.setdefault(name, {})[method] = row
+    return found
+
+
+def declared(rows: Mapping[str, Parameter]) -> tuple[Any, Any]:
+    """A parameter as an option, with the default of the first method; the help names others."""
+    first = next(iter(rows.values()))
+    default, is_flag = first.default_on("command line"), first.types == (bool,)
+    others = [
+        f"By default {row.default} with --method {method}."
+        for method, row in rows.items()
+        if row.default_on("command line") != default
+    ]
+    negated = f"/--no-{first.option[2:]}" if is_flag and default else ""
+    texts = [first.meaning, NOTES.get(first.name), *others]
+    return option(
+        first.panel or "",
+        f"{first.option}{negated} {first.flag}",
+        None if is_flag else first.metavar,
+        " ".join(text for text in texts if text),
+        first.words,
+        None if default is None or default is REQUIRED else default if is_flag else str(default),
+    )
+
+
+def declared_alone(rows: Mapping[str, Parameter], *names: str) -> Declared:
+    """Some rows of a table as options."""
+    return {name: declared({"": rows[name]}) for name in names}
+
+
+def method_named(name: str) -> Any:
+    """The estimator of a method: a registered name, or package.module:Class, which is imported and registered."""
+    if ":" not in name:
+        return ESTIMATORS[known_name("method", name, ESTIMATORS)]
+    kind = imported("--method", name)
+    if not (isinstance(kind, type) and issubclass(kind, KernelEstimator)):
+        raise ValueError(f"--method {name}: that is not a class of estimators (a KernelEstimator).")
+    return kind if kind in ESTIMATORS.values() else register(name, kind)
+
+
+def estimator_of(context: typer.Context, verbose: int) -> Any:
+    """The estimator that the options ask for; what is not given is left to its own defaults."""
+    method = context.params["method"]
+    kind = method_named(method)
+    rows, values = rows_of(kind), {}
+    _refuse_others(context, method, rows)
+    for name, row in rows.items():
+        if row.panel is None:
+            continue
+        if is_given(context, name):
+            values[name] = typed(context, row)
+        elif row.default_on("command line") is REQUIRED:
+            raise Refused(f"Missing option {row.option} ({row.flag}).", context)
+        elif "command line" in row.defaults:
+            values[name] = row.default_on("command line")
+    return kind(**values, **({"verbose": verbose} if "verbose" in rows else {}))
+
+
+def _refuse_others(context: typer.Context, method: str, rows: Mapping[str, Parameter]) -> None:
+    """Refuse options of other methods; in a file, which serves several commands, they are left aside."""
+    for name, takers in rows_by_method().items():
+        if name not in rows and is_given(context, name, in_file=False):
+            option = next(iter(takers.values())).option
+            known = " and ".join(takers)
+            raise Refused(
+                f"{option} is no option of --method {method}; those that take it: {known}.", context
+            )
+
+
+def typed(context: typer.Context, row: Parameter) -> Any:
+    """The value of an option, checked by its row."""
+    text = context.params[row.name]
+    try:
+        return _kernel(row, text) if row.name == "kernel" else row.check(_value(row, text))
+    except ValueError as error:
+        parameter = next(found for found in context.command.params if found.name == row.name)
+        raise Refused(str(error), context, parameter) from error
+
+
+def _kernel(row: Parameter, text: str) -> Any:
+    if ":" in text:
+        return imported("--kernel", text)
+    if text == "precomputed":
+        raise ValueError(
+            "kernel='precomputed': a kernel matrix is clustered in Python, by apnc.KernelKMeans."
+        )
+    return known_name(row.name, text, row.words)
+
+
+def _value(row: Parameter, text: Any) -> Any:
+    """A number where the parameter may be one and the text is one; none for None."""
+    if text is None or (text == "none" and NONE in row.types):
+        return None
+    for kind in (int, float):
+        if kind in row.types and not isinstance(text, bool):
+            with suppress(ValueError):
+                return kind(text)
+    return text

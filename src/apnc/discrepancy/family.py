@@ -1,0 +1,114 @@
+"""Property 4: how far an embedded row is from an embedded centroid."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from apnc.discrepancy.nearest import (
+    Nearest,
+    NearestByProducts,
+    NearestEuclidean,
+    NearestManhattan,
+    manhattan_terms,
+    padded,
+    squared_norms,
+)
+from apnc.stored import stored
+from apnc.typing import Array
+
+#: Discrepancies (squared ones, of L2) below this share of the norms are rounding of equal rows.
+EQUAL = 1e-6
+#: Up to so many centroids a register-tiled loop beats a matrix product of BLAS.
+FEW = 24
+
+
+class Discrepancy(ABC):
+    """e(y, y-bar) of Property 4. A subclass must give ``distances``; the rest follows from it.
+
+    ``of_products`` says that inner products of embedded rows stand for the kernel, so that norms mean something.
+    """
+
+    of_products: ClassVar[bool] = False
+
+    @abstractmethod
+    def distances(self, Y: Array, centroids: Array) -> Array:
+        """The discrepancy e of every row to every centroid, float64, shape (n_rows, k)."""
+
+    def against(self, centroids: Array) -> Nearest:
+        """Eq. 4 made ready for fixed centroids."""
+        return Nearest(self, np.asarray(centroids, dtype=np.float64))
+
+    def squared_to(self, Y: Array) -> Callable[[Array], Array]:
+        """C -> e^2 of every row of Y to every row of C, good enough to draw by; zero for equal rows."""
+        return lambda C: self.distances(Y, C) ** 2
+
+
+@stored
+@dataclass(frozen=True)
+class Euclidean(Discrepancy):
+    """The L2 distance, of the Nystroem embeddings (Eq. 7)."""
+
+    of_products: ClassVar[bool] = True
+
+    def distances(self, Y: Array, centroids: Array) -> Array:
+        """By direct differences, so that small distances keep their digits."""
+        from apnc.loops.nearest import distances_l2
+
+        out = np.empty((len(Y), len(centroids)))
+        distances_l2(Y, np.asarray(centroids, dtype=np.float64), out)
+        return out
+
+    def squared_to(self, Y: Array) -> Callable[[Array], Array]:
+        """By a matrix product; what rounding leaves of equal rows is zero."""
+        sizes = squared_norms(Y)
+
+        def squared(C: Array) -> Array:
+            scale = sizes[:, None] + squared_norms(C)
+            e = scale - 2 * (Y @ C.T.astype(Y.dtype))
+            e[e < EQUAL * scale] = 0
+            return e
+
+        return squared
+
+    def against(self, centroids: Array) -> Nearest:
+        """Register-tiled loops where centroids are few, else matrix products."""
+        kind = NearestEuclidean if len(centroids) <= FEW else NearestByProducts
+        return kind(self, np.asarray(centroids, dtype=np.float64))
+
+
+@stored
+@dataclass(frozen=True)
+class Manhattan(Discrepancy):
+    """The L1 distance, of the stable embedding (Eq. 12)."""
+
+    def distances(self, Y: Array, centroids: Array) -> Array:
+        """By direct differences."""
+        from apnc.loops.nearest import distances_l1
+
+        out = np.empty((len(Y), len(centroids)))
+        distances_l1(Y, np.asarray(centroids, dtype=np.float64), out)
+        return out
+
+    def squared_to(self, Y: Array) -> Callable[[Array], Array]:
+        """By register-tiled loops; what rounding leaves of equal rows is zero."""
+        from apnc.loops.nearest import twice_larger
+
+        rows = np.arange(len(Y))
+        sizes, sums, _ = manhattan_terms(Y)
+
+        def squared(C: Array) -> Array:
+            their_sizes, their_sums, _ = manhattan_terms(C)
+            twice = np.empty((len(Y) + 2, -(-len(C) // 4) * 4), dtype=np.float32)
+            twice_larger(Y, rows, padded(C), twice)
+            e = twice[: len(Y), : len(C)] - sums[:, None] - their_sums
+            e[e < EQUAL * (sizes[:, None] + their_sizes)] = 0
+            return e**2
+
+        return squared
+
+    def against(self, centroids: Array) -> Nearest:
+        """Register-tiled loops over rows and centroids."""
+        return NearestManhattan(self, np.asarray(centroids, dtype=np.float64))

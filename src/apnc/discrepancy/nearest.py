@@ -1,0 +1,283 @@
+"""Eq. 4 and Algorithm 2's map: rows assigned to fixed centroids and summed up."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from apnc.typing import Array
+
+
+class Distances(Protocol):
+    """What the search needs of a discrepancy."""
+
+    def distances(self, Y: Array, centroids: Array) -> Array:
+        """The discrepancy e of every row to every centroid."""
+        ...
+
+
+@dataclass(frozen=True)
+class PartialSums:
+    """Z and g of Algorithm 2 for some rows, with weights.
+
+    Attributes
+    ----------
+    sums : array of shape (k, m), the weighted sum of the rows of each cluster.
+    counts : array of shape (k,), the weight of each cluster.
+    inertia : weighted sum of squared discrepancies to the own centroid.
+    squares : weighted sum of squared norms of the rows.
+
+    """
+
+    sums: Array
+    counts: Array
+    inertia: float
+    squares: float
+
+    def __add__(self, other: "PartialSums") -> "PartialSums":
+        return PartialSums(
+            self.sums + other.sums,
+            self.counts + other.counts,
+            self.inertia + other.inertia,
+            self.squares + other.squares,
+        )
+
+    @property
+    def mean_variance(self) -> float:
+        """Weighted variance of the rows, averaged over the m components."""
+        total = self.counts.sum()
+        mean = self.sums.sum(axis=0) / total
+        return max(0.0, float((self.squares / total - mean @ mean) / mean.size))
+
+
+class Nearest:
+    """Eq. 4 and Algorithm 2's map against fixed centroids, for any discrepancy."""
+
+    def __init__(self, discrepancy: Distances, centroids: Array):
+        self.discrepancy = discrepancy
+        self.centroids = centroids
+
+    def labels(self, Y: Array) -> Array:
+        """Number of the nearest centroid of each row, int32."""
+        return self.discrepancy.distances(Y, self.centroids).argmin(axis=1).astype(np.int32)
+
+    def own(self, Y: Array, labels: Array) -> Array:
+        """The discrepancy e of each row to the centroid of its label, by direct differences."""
+        return self.discrepancy.distances(Y, self.centroids)[np.arange(len(labels)), labels]
+
+    def known_labels(self, Y: Array, scratch: dict[str, Any]) -> Array:
+        """Labels, from the last pass against these centroids if it is remembered."""
+        return self.labels(Y)
+
+    def assign(
+        self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
+    ) -> tuple[Array, PartialSums]:
+        """Algorithm 2, map: labels and partial sums of these rows.
+
+        ``exact`` asks for an inertia by direct differences; otherwise it may be rounded to float32.
+        """
+        from apnc.loops.nearest import accumulate
+
+        labels = self.labels(Y)
+        sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
+        accumulate(Y, weights, labels, sums, counts)
+        inertia = float(weights @ self.own(Y, labels) ** 2)
+        squares = float(weights @ np.einsum("ij,ij->i", Y, Y, dtype=np.float64))
+        return labels, PartialSums(sums, counts, inertia, squares)
+
+
+@dataclass
+class RowState:
+    """What a pass knows of its rows; kept in a chunk's scratch, it spares the next pass most distances.
+
+    Attributes
+    ----------
+    sizes, squares : norms of the rows in the discrepancy's own terms, and squared norms.
+    sums : the row's own term of the discrepancy: under L1 the sum of its components.
+    labels, own : nearest centroid and discrepancy to it.
+    upper, lower : bounds on the discrepancy to the own centroid and to every other one.
+    centroids : those that the bounds hold for; None before the first pass.
+    """
+
+    sizes: Array
+    sums: Array
+    squares: Array
+    labels: Array
+    own: Array
+    upper: Array
+    lower: Array
+    centroids: Array | None = None
+
+    @classmethod
+    def of(cls, sizes: Array, sums: Array, squares: Array) -> "RowState":
+        """Nothing known but the norms and sums."""
+        n = len(sizes)
+        return cls(sizes, sums, squares, np.zeros(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
+
+
+class NearestByBounds(Nearest):
+    """Eq. 4 for a metric: rows whose bounds prove that their label stays are not searched again.
+
+    Labels are those of a search of every row (docs/decisions/15-bounds.md).
+    """
+
+    norm: int
+
+    def __init__(self, discrepancy: Distances, centroids: Array):
+        super().__init__(discrepancy, centroids)
+        self.padded = padded(centroids)
+        sizes, sums, _ = self.row_terms(centroids)
+        self.halves = (sums / 2).astype(np.float32)
+        self.largest = float(sizes.max())
+        self._moved: tuple[Array | None, Array] = (None, np.empty(0))
+
+    def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
+        """Norms that errors of the discrepancy are relative to, each row's own term of it, and squared norms."""
+        raise NotImplementedError
+
+    def margins(self, sizes: Array) -> Array:
+        """How far apart bounds must be to settle a row."""
+        raise NotImplementedError
+
+    def search_and_sum(
+        self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
+    ) -> None:
+        """Nearest centroid of every row that the bounds leave open, and the sums of all rows."""
+        from apnc.loops.nearest import small_pass
+
+        bounds = (state.labels, state.own, state.upper, state.lower, shifts, self.margins(state.sizes))
+        fixed = (self.padded, self.halves, self.centroids, self.largest)
+        small_pass(self.norm, Y, weights, *fixed, state.sizes, state.sums, *bounds, sums, counts)
+
+    def labels(self, Y: Array) -> Array:
+        """Number of the nearest centroid of each row, int32."""
+        return self.assign(Y, np.ones(len(Y)), {})[0]
+
+    def own(self, Y: Array, labels: Array) -> Array:
+        """The discrepancy e of each row to the centroid of its label, by direct differences."""
+        from apnc.loops.nearest import own_l1, own_l2
+
+        out = np.empty(len(Y))
+        exact = own_l1 if self.norm == 1 else own_l2
+        exact(Y, np.arange(len(Y)), self.centroids, labels, out)
+        return out
+
+    def known_labels(self, Y: Array, scratch: dict[str, Any]) -> Array:
+        """Labels, from the last pass against these centroids if it is remembered."""
+        state: RowState | None = scratch.get("rows")
+        return state.labels if state is not None and state.centroids is self.centroids else self.labels(Y)
+
+    def assign(
+        self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
+    ) -> tuple[Array, PartialSums]:
+        """Algorithm 2, map, in one read of Y."""
+        state: RowState = scratch.pop("rows", None) or self._state_of(Y)
+        sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
+        self.search_and_sum(Y, weights, state, self._shifts_from(state.centroids), sums, counts)
+        state.centroids = self.centroids
+        if exact:
+            state.own[:] = self.own(Y, state.labels)
+        scratch["rows"] = state
+        inertia, squares = float(weights @ state.own**2), float(weights @ state.squares)
+        return state.labels.copy(), PartialSums(sums, counts, inertia, squares)
+
+    def _state_of(self, Y: Array) -> RowState:
+        return RowState.of(*self.row_terms(Y))
+
+    def _shifts_from(self, previous: Array | None) -> Array:
+        """How far each centroid has moved, computed once for all chunks; empty if nothing is known."""
+        if previous is None:
+            return np.empty(0)
+        since, shifts = self._moved
+        if since is not previous:
+            pairs = zip(previous, self.centroids, strict=True)
+            shifts = np.array([self.discrepancy.distances(old[None], new[None])[0, 0] for old, new in pairs])
+            self._moved = (previous, shifts)
+        return shifts
+
+
+def padded(C: Array) -> Array:
+    """Centroids in float32, with zeros up to the next multiple of four."""
+    out = np.zeros((-(-len(C) // 4) * 4, C.shape[1]), dtype=np.float32)
+    out[: len(C)] = C
+    return out
+
+
+def squared_norms(Y: Array) -> Array:
+    """Squared L2 norm of each row, float64."""
+    from apnc.loops.nearest import row_squares
+
+    out = np.empty(len(Y))
+    row_squares(Y, out)
+    return out
+
+
+def manhattan_terms(Y: Array) -> tuple[Array, Array, Array]:
+    """L1 norm, sum and squared norm of each row, float64."""
+    from apnc.loops.nearest import row_sums
+
+    sizes, sums, squares = np.empty((3, len(Y)))
+    row_sums(Y, sizes, sums, squares)
+    return sizes, sums, squares
+
+
+class NearestEuclidean(NearestByBounds):
+    """Nearest under L2, from |c|^2 - 2 y.c."""
+
+    norm = 2
+
+    def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
+        """Squared norms, for all three."""
+        squares = squared_norms(Y)
+        return squares, squares, squares
+
+    def margins(self, sizes: Array) -> Array:
+        """A share of the root of the scale, since bounds are not squared."""
+        from apnc.loops.nearest import SETTLED
+
+        return SETTLED * np.sqrt(sizes + self.largest)
+
+
+class NearestByProducts(NearestEuclidean):
+    """The same for many centroids, by matrix products of BLAS."""
+
+    def __init__(self, discrepancy: Distances, centroids: Array):
+        super().__init__(discrepancy, centroids)
+        self.columns = np.ascontiguousarray(self.padded[: len(centroids)].T)
+
+    def search_and_sum(
+        self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
+    ) -> None:
+        """Products of the open rows alone, then the sums of all rows."""
+        from apnc.loops.nearest import accumulate, loosen, own_l2, pick_l2
+
+        n = len(Y)
+        open_rows, settled = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        bounds = (state.upper, state.lower)
+        margins = self.margins(state.sizes)
+        n_open, n_settled = loosen(0, n, state.labels, shifts, margins, *bounds, open_rows, settled)
+        if n_open:
+            rows = open_rows[:n_open]
+            products = (Y if n_open == n else Y[rows]) @ self.columns
+            found = (state.sizes, state.labels, state.own, *bounds)
+            pick_l2(products, Y, rows, self.halves, self.centroids, self.largest, *found)
+        if n_settled:
+            own_l2(Y, settled[:n_settled], self.centroids, state.labels, state.own)
+            state.upper[settled[:n_settled]] = state.own[settled[:n_settled]]
+        accumulate(Y, weights, state.labels, sums, counts)
+
+
+class NearestManhattan(NearestByBounds):
+    """Nearest under L1."""
+
+    norm = 1
+
+    def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
+        """L1 norms, plain sums and squared norms."""
+        return manhattan_terms(Y)
+
+    def margins(self, sizes: Array) -> Array:
+        """A share of the scale."""
+        from apnc.loops.nearest import SETTLED
+
+        return SETTLED * (sizes + self.largest)

@@ -1,0 +1,81 @@
+"""``--engine spark``: DATA read by Spark, results written by it."""
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from apnc import sources
+from apnc.engines.spark.source import quoted
+from apnc.engines.spark.starting import session as start
+from apnc.sources import Source
+
+#: Formats that Spark reads, and how.
+READERS: dict[str, tuple[str, dict[str, str]]] = {
+    "parquet": ("parquet", {}),
+    "csv": ("csv", {"header": "true", "inferSchema": "true"}),
+    "tsv": ("csv", {"header": "true", "inferSchema": "true", "sep": "\t"}),
+    "jsonl": ("json", {}),
+}
+#: What is written, by the ending of the folder's name.
+WRITERS = {".parquet": {"format": "parquet"}, ".csv": {"format": "csv", "header": "true"}}
+
+
+@contextmanager
+def session(given: Mapping[str, Any]) -> Iterator[Any]:
+    """A session that says little, and ends with the command."""
+    quiet = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    found = start(given["master"], **({} if "PYSPARK_GATEWAY_PORT" in os.environ else quiet))
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
+def opened(spark: Any, data: str, request: Mapping[str, Any], format: str) -> Source:
+    """A DataFrame as a source, as the options say."""
+    if format not in READERS:
+        raise ValueError(
+            f"{data}: Spark reads {', '.join(READERS)}, not {format}. Write it as Parquet, or leave out --engine spark."
+        )
+    name, options = READERS[format]
+    asked = {key: value for key, value in request.items() if value}
+    separator = asked.pop("separator", None)
+    if separator is not None:
+        options = options | {"sep": separator}
+    if format == "jsonl" and "object_field" not in asked:
+        raise ValueError("With --engine spark, JSON lines need --object-field: the field that is the object.")
+    frame = spark.read.format(name).options(**options).load(data)
+    return sources.open(frame, **asked)
+
+
+def check_target(target: str) -> None:
+    """A folder that Spark can write; it must not be there yet."""
+    if Path(target).suffix not in WRITERS:
+        raise ValueError(f"{target}: Spark writes folders named {' or '.join(f'*{end}' for end in WRITERS)}.")
+    if "://" not in target and Path(target).exists():
+        raise ValueError(
+            f"{target} is there already; Spark writes a new folder. Remove it or choose another name."
+        )
+
+
+def write(frame: Any, source: Source, column: str, target: str) -> None:
+    """The new column of a frame with the id columns in front; without those, with all other columns."""
+    kept = (*source.id_columns, column) if source.id_columns else tuple(frame.columns)
+    frame.select(*map(quoted, kept)).write.save(target, **WRITERS[Path(target).suffix])
+
+
+def count(spark: Any, target: str) -> int:
+    """Rows that were written."""
+    format = WRITERS[Path(target).suffix]
+    found: int = spark.read.load(target, **format).count()
+    return found
+
+
+def carry_along(function: str) -> None:
+    """Workers need not have the module of a kernel function: it travels with it."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(importlib.import_module(function.partition(":")[0]))

@@ -1,0 +1,285 @@
+"""Spark DataFrames as sources: named numeric columns, a column of arrays or of vectors, or a column of objects."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from apnc.engines.contract import Chunk, Data
+from apnc.engines.local import Layout, SourceRows, Spread, Step
+from apnc.engines.spark.chunks import Rows, SparkChunks
+from apnc.engines.spark.session import on_drivers_python, shipped
+from apnc.engines.spark.tasks import MOST_CHUNKS
+from apnc.engines.spark.vectors import arrow_type, is_vector, mostly_zero, vectors_as_csr, vectors_as_matrix
+from apnc.rows import compute_dtype
+from apnc.sources.family import Decode, Source
+from apnc.sources.missing import Missing, missing_in, present
+from apnc.sources.pieces import Decoded, Piece, SourceError
+from apnc.sources.table_columns import Request
+from apnc.sources.table_readers import Part, Place, Types
+from apnc.sources.tables import Packed, TableSource, request_of
+from apnc.typing import Array
+
+NAME = "the DataFrame"
+#: Memory of an object, about: nothing is known of it.
+OBJECT_BYTES = 10_000
+#: Rows by which it is told whether vectors are mostly zeros.
+LOOK = 100
+
+
+def open_frame(
+    frame: Any,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    id_columns: Sequence[str] = (),
+    weight_column: str | None = None,
+    object_field: str | None = None,
+) -> Source:
+    """A Spark DataFrame as a source; ``object_field`` makes the values of that column the instances."""
+    request = request_of(columns, exclude, id_columns, weight_column)
+    if object_field is not None:
+        return FrameObjects(frame, object_field, request)
+    found = _vectors(frame, {*request.exclude, *request.ids}) if request.columns is None else None
+    request = request if found is None else replace(request, columns=found, exclude=())
+    return FrameSource(NAME, [partial(FramePart, frame)], request, drop_null=False)
+
+
+def _vectors(frame: Any, taken: set[str]) -> tuple[str] | None:
+    """The column of features by Spark's conventions: named so, or else the only one of vectors."""
+    free = [field for field in frame.schema.fields if field.name not in taken]
+    vectors = [field.name for field in free if is_vector(field.dataType)]
+    arrays = [field.name for field in free if field.dataType.typeName() == "array"]
+    if "features" in (*vectors, *arrays):
+        return ("features",)
+    return (vectors[0],) if len(vectors) == 1 else None
+
+
+class Remote(Source):
+    """What sources on Spark have in common: their rows are read by tasks.
+
+    Attributes
+    ----------
+    frame : the DataFrame.
+    used : names of the columns that tasks read.
+
+    """
+
+    frame: Any
+    used: tuple[str, ...]
+    remote = True
+    memory = "on Spark, memory is set by spark.executor.memory"
+    skipping = "df.na.drop()"
+
+    def data(self, layout: Layout) -> Data:
+        """Chunks on the Spark engine; samples are for the driver's cores."""
+        chunks = self.chunks(layout.rows_per_chunk(None, self.read_bytes)).map(Decode(self))
+        spread = Spread(layout.threads)
+        return Data(chunks, None, compute_dtype(self), self.n_columns, spread=spread, here=False)
+
+    def pieces(self, n_rows: int) -> NoReturn:
+        """Not here."""
+        raise SourceError("Rows of a Spark DataFrame stay on the executors.")
+
+    def count_missing(self, n_rows: int) -> Missing:
+        """By tasks."""
+        return self.chunks(n_rows).reduce(CountMissing(self), Missing.__add__)
+
+    def chunks(self, n_rows: int) -> SparkChunks:
+        """Pieces of at most ``n_rows`` rows, not decoded."""
+        return SparkChunks(Rows(self.frame.select(*map(quoted, self.used))), Batches(n_rows))
+
+    def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
+        """The DataFrame with one more column: what an output of a model is for its rows."""
+        from pyspark.sql.functions import ArrowUDFType, arrow_udf
+
+        name, type_ = output.name, column_type(output)
+        steps, n_rows = (
+            output.steps(model, compute_dtype(self)),
+            layout.rows_per_chunk(None, self.read_bytes),
+        )
+        if name in self.frame.columns:
+            raise ValueError(f"{self.name} has a column {name!r} already; rename or drop it.")
+        with on_drivers_python(self.frame):
+            task = shipped(self.frame, Append(self.used, (Decode(self), *steps), n_rows, type_))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "It is preferred to specify type hints")
+                function = arrow_udf(task.run, type_, ArrowUDFType.SCALAR_ITER)
+            return _in_rows(self.frame).withColumn(name, function(*map(quoted, self.used)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks need; the DataFrame and what opens it stay with the driver."""
+        return {name: value for name, value in vars(self).items() if name not in ("frame", "_parts")}
+
+
+class FrameSource(Remote, TableSource):
+    """Numbers in a DataFrame; values of a column of arrays or vectors have no names."""
+
+    def __init__(self, name: str, parts: Any, request: Request, drop_null: bool) -> None:
+        super().__init__(name, parts, request, drop_null)
+        self.frame, self.used = parts[0]().frame, tuple(self._layout.types)
+        feature = self._layout.features[0]
+        self.columns = None if self._layout.width else self.columns
+        self._vectors = is_vector(self.frame.schema[feature].dataType)
+        self.is_sparse = self._vectors and mostly_zero(_first_values(self.frame, feature, LOOK))
+
+    def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
+        """Array of shape (n, d) or CSR matrix, NaN where a value is null, and weights."""
+        if not self._vectors:
+            return super().matrix(piece)
+        batch = piece.raw.batches[0]
+        vectors = batch.column(self._layout.features[0])
+        convert = vectors_as_csr if self.is_sparse else vectors_as_matrix
+        return convert(vectors, self._layout.width, piece.where), self._weights(batch)
+
+
+class FrameObjects(Remote):
+    """A column of strings, arrays, maps or structs as instances."""
+
+    n_columns, held, dtype, read_bytes = 0, 0, None, OBJECT_BYTES
+
+    def __init__(self, frame: Any, field: str, request: Request) -> None:
+        if request.columns is not None or request.exclude:
+            raise SourceError(
+                "object_field= says what the instances are, so columns= and exclude= have nothing to do."
+            )
+        self.name, self.frame, self.object_field = NAME, frame, field
+        self.weight_column, self.id_columns = request.weight, request.ids
+        self.used = (field,) if request.weight is None else (field, request.weight)
+        absent = [column for column in (*self.used, *request.ids) if column not in frame.columns]
+        if absent:
+            raise SourceError(f"{NAME} has no column {absent[0]!r}; there are {', '.join(frame.columns)}.")
+
+    def matrix(self, piece: Piece) -> tuple[list[Any], Array | None]:
+        """Instances (None where missing) and weights."""
+        batch, weights = piece.raw.batches[0], None
+        if self.weight_column is not None:
+            weights = batch.column(self.weight_column).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return batch.column(self.object_field).to_pylist(), weights
+
+    def decode(self, piece: Piece) -> Decoded:
+        """Instances that are there."""
+        return present(self, piece)
+
+    def column_names(self) -> Sequence[str]:
+        """The one column that objects are."""
+        return [self.object_field]
+
+
+class FramePart(Part):
+    """A DataFrame as the one part of a table; vectors are seen as lists."""
+
+    name = NAME
+
+    def __init__(self, frame: Any) -> None:
+        from pyspark.sql.pandas.types import to_arrow_type
+
+        self.frame = frame
+        fields = [(field.name, arrow_type(field.dataType, to_arrow_type)) for field in frame.schema.fields]
+        self.schema = pa.schema(fields)
+
+    def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
+        """The first value of one column of lists, by which their length is known."""
+        (name,) = types
+        values = [list(value) for value in _first_values(self.frame, name, 1)]
+        yield pa.RecordBatch.from_arrays([pa.array(values, pa.list_(pa.float64()))], [name]), Place(NAME)
+
+    def buffers(self, names: Iterable[str]) -> int:
+        """None on the driver."""
+        return 0
+
+
+def _first_values(frame: Any, name: str, n: int) -> list[Any]:
+    column = frame[quoted(name)]
+    return [row[0] for row in frame.where(column.isNotNull()).select(column).take(n)]
+
+
+def _in_rows(frame: Any) -> Any:
+    """The same rows, for a function to be applied to.
+
+    Spark 4.3 cannot apply one to what it reads from Parquet, column by column, where there are vectors among the
+    columns. A filter works row by row; this one keeps all, which Spark does not know.
+    """
+    from pyspark.sql.functions import spark_partition_id
+
+    return frame.where(spark_partition_id() >= 0) if '"type":"udt"' in frame.schema.json() else frame
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's expressions take it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Arrow batches of a partition as chunks of pieces of at most ``n_rows`` rows."""
+
+    n_rows: int
+
+    def __call__(self, batches: Iterable[Any], position: int) -> Iterator[Chunk]:
+        index, start = position * MOST_CHUNKS, 0
+        for batch in batches:
+            for first in range(0, batch.num_rows, self.n_rows):
+                rows = batch.slice(first, self.n_rows)
+                place = Place(f"{NAME}, partition {position}")
+                piece = Piece(Packed([rows], [(place, start)]), start, rows.num_rows, place.text)
+                yield Chunk(index, piece, np.empty(0), SourceRows(start, start + rows.num_rows))
+                index, start = index + 1, start + rows.num_rows
+
+
+@dataclass(frozen=True)
+class CountMissing:
+    """Map: what is missing in a chunk."""
+
+    source: Source
+
+    def __call__(self, chunk: Chunk) -> Missing:
+        return missing_in(self.source, chunk.rows)
+
+
+@dataclass(frozen=True)
+class Append:
+    """Task: the values of a new column from those of the columns that are used."""
+
+    names: tuple[str, ...]
+    steps: tuple[Step, ...]
+    n_rows: int
+    type_: str
+
+    def run(self, columns: Iterator[Any]) -> Iterator[Any]:
+        """Arrow arrays, batch for batch."""
+        for arrays in columns:
+            batch = pa.RecordBatch.from_arrays([arrays] if len(self.names) == 1 else list(arrays), self.names)
+            yield self._of(batch)
+
+    def _of(self, batch: Any) -> Any:
+        from apnc.engines.blas import one_thread
+
+        found = []
+        with one_thread():
+            for chunk in Batches(self.n_rows)([batch], 0):
+                for step in self.steps:
+                    chunk = step(chunk)
+                found.append(chunk.rows)
+        return _as_column(np.concatenate(found) if found else np.empty(0), self.type_)
+
+
+def column_type(output: Any) -> str:
+    """Spark's type of a column of values; lists of what is no float64 are of float32."""
+    if not output.prefix:
+        return "int"
+    return "array<double>" if output.dtype is np.float64 else "array<float>"
+
+
+def _as_column(values: Array, type_: str) -> Any:
+    """An array as an Arrow column of integers, or of lists for each row."""
+    if type_ == "int":
+        return pa.array(values.astype(np.int32))
+    item = np.float32 if type_ == "array<float>" else np.float64
+    if not len(values):
+        return pa.array([], pa.list_(pa.from_numpy_dtype(item)))
+    offsets = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(offsets, values.astype(item).ravel())

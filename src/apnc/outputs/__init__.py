@@ -1,0 +1,37 @@
+"""What a model makes of rows: labels, distances, embeddings; to an array, a file, or a column of a remote frame."""
+
+from apnc.outputs.atomic import atomic
+from apnc.outputs.files import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
+from apnc.outputs.table import (
+    DISTANCES,
+    EMBEDDING,
+    EMBEDDING_AS_ROWS,
+    LABEL,
+    OUTPUTS,
+    Output,
+    apply,
+    checked,
+    inertia,
+    writer,
+)
+from apnc.outputs.tables import Ids
+
+__all__ = [
+    "ARRAY_KINDS",
+    "DISTANCES",
+    "EMBEDDING",
+    "EMBEDDING_AS_ROWS",
+    "LABEL",
+    "OUTPUTS",
+    "TABLE_KINDS",
+    "Ids",
+    "Output",
+    "apply",
+    "atomic",
+    "check_names",
+    "check_target",
+    "checked",
+    "inertia",
+    "write",
+    "writer",
+]

@@ -1,0 +1,202 @@
+"""One entry for each thing that a model makes of rows, and one function that makes it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from apnc import sources
+from apnc.checks.fit import warn_if_skipped
+from apnc.clustering.lloyd import LabelsOnly, Write, assign_all
+from apnc.discrepancy import Discrepancy
+from apnc.engines.contract import Chunk, Chunks
+from apnc.engines.local import row_numbers
+from apnc.model import Model, Step
+from apnc.outputs.files import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
+from apnc.outputs.tables import Ids
+from apnc.run.costs import Sizes
+from apnc.run.job import Job
+from apnc.sources import Source
+from apnc.typing import Array
+
+#: Rows of id columns read at a time.
+ID_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Output:
+    """A thing that a model makes of rows.
+
+    Attributes
+    ----------
+    name : of the column of a remote frame.
+    stage : as progress calls the work.
+    steps : model and compute type to the maps of a chunk.
+    dtype : of the values; None: that of the rows.
+    width : model to the number of values a row; 0: one value, not a list.
+    prefix : of the columns of a table, if there are several values.
+
+    """
+
+    name: str
+    stage: str
+    steps: Callable[[Model, type], list[Step]]
+    dtype: type | None
+    width: Callable[[Model], int] = lambda model: 0
+    prefix: str = ""
+
+    def columns(self, model: Model) -> str | list[str]:
+        """Columns of a table."""
+        width = self.width(model)
+        return [f"{self.prefix}{j}" for j in range(width)] if width else self.name
+
+    def kinds(self) -> tuple[str, ...]:
+        """Endings of the files it can be written to."""
+        return ARRAY_KINDS if self.prefix else TABLE_KINDS
+
+
+@dataclass(frozen=True)
+class DistancesToAll:
+    """Map: distances of a chunk's rows to all centroids, on the kernel's scale."""
+
+    discrepancy: Discrepancy
+    centroids: Array
+    beta: float
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk.with_rows(self.beta * self.discrepancy.distances(chunk.rows, self.centroids))
+
+
+def _labels(model: Model, dtype: type) -> list[Step]:
+    return [*model.embedding.steps(dtype), LabelsOnly(model.discrepancy.against(model.centroids))]
+
+
+def _distances(model: Model, dtype: type) -> list[Step]:
+    to_all = DistancesToAll(model.discrepancy, model.centroids, model.beta)
+    return [*model.embedding.steps(dtype), to_all]
+
+
+def _embedded(model: Model, dtype: type) -> list[Step]:
+    return model.embedding.steps(dtype)
+
+
+def _embedded_as_rows(model: Model, dtype: type) -> list[Step]:
+    return model.embedding.steps(dtype, dtype)
+
+
+LABEL = Output("label", "labels", _labels, np.int32)
+DISTANCES = Output("distances", "distances", _distances, np.float64, lambda model: len(model.centroids), "d")
+EMBEDDING = Output(
+    "embedding",
+    "embedding",
+    _embedded,
+    np.float32,
+    lambda model: model.embedding.coefficients.n_components,
+    "y",
+)
+#: The embedding in the type of the rows, where they are here.
+EMBEDDING_AS_ROWS = replace(EMBEDDING, steps=_embedded_as_rows, dtype=None)
+OUTPUTS = {output.name: output for output in (LABEL, DISTANCES, EMBEDDING)}
+
+
+def checked(output: Output, to: Any, data: Any) -> Path:
+    """A path that an output can be written to, apart from the data."""
+    check_target(to, output.kinds())
+    sources.refuse_overwriting(data, to)
+    return Path(to)
+
+
+def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any:
+    """What a model makes of the rows: an array, ``to`` after it was written, or a remote frame with a new column."""
+    source, work = job.source, model.embedding.work_bytes(job.source.held, job.dtype)
+    if source.remote:
+        refuse_writing(to)
+        return source.with_column(output, model, job.layout(work))
+    job.require(_sizes(model))
+    data = job.data(work)
+    output, chunks = replace(output, dtype=output.dtype or job.dtype), data.chunks
+    for step in output.steps(model, job.dtype):
+        chunks = chunks.map(step)
+    if to is None:
+        result: Any = collect(chunks, data.n_rows, output.width(model), output.dtype)
+    else:
+        result = to
+        with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
+            writer(to, output, model, source)(stream)
+    warn_if_skipped(source.name, sum(data.skipped.values()))
+    return result
+
+
+def inertia(job: Job, model: Model) -> float:
+    """Weighted sum of squared distances of the rows to the nearest centroid, on the kernel's scale."""
+    data = job.data(model.embedding.work_bytes(job.source.held, job.dtype))
+    embedded = model.embedding.embed(data.chunks, job.dtype)
+    last = assign_all(embedded, model.centroids, model.discrepancy, keep=False)
+    warn_if_skipped(job.source.name, sum(data.skipped.values()))
+    return last.sums.inertia * model.beta**2
+
+
+def _sizes(model: Model) -> Sizes:
+    coefficients = model.embedding.coefficients
+    return Sizes(coefficients.n_landmarks, coefficients.n_components, 0, 0, 0)
+
+
+def refuse_writing(to: Any) -> None:
+    """Remote results are frames, which are written by their own means."""
+    if to is not None:
+        raise ValueError(
+            "On Spark the result is a DataFrame; write it with .write.parquet(...) instead of naming a file here."
+        )
+
+
+@dataclass(frozen=True)
+class WriteInto:
+    """Map: a local chunk's values to their place in one array."""
+
+    out: Array
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        self.out[chunk.carry.start : chunk.carry.stop] = chunk.rows
+        return chunk.with_rows(None)
+
+
+def collect(chunks: Chunks, n_rows: int | None, width: int, dtype: Any) -> Array:
+    """Values of local chunks as one array, written there by the workers if their number is known."""
+    if n_rows is None:
+        return np.concatenate([chunk.rows for chunk in chunks])
+    into = WriteInto(np.empty((n_rows, width) if width else n_rows, dtype=dtype))
+    for _ in chunks.map(into):
+        pass
+    return into.out
+
+
+def writer(to: Path, output: Output, model: Model | None, source: Source) -> Write:
+    """What takes a stream of (values, carry) to a file, ids of the source in front."""
+    if source.remote:
+        refuse_writing(to)
+    columns, dtype = output.name if model is None else output.columns(model), output.dtype
+    assert dtype is not None
+
+    def write_all(stream: Iterator[tuple[Array, Any]]) -> None:
+        seen = Seen(stream)
+        ids = Ids(source.id_columns, source.ids(ID_ROWS), lambda: seen.n_rows) if source.id_columns else None
+        write(to, seen, columns, dtype, ids)
+
+    check_names(source.id_columns, [columns] if isinstance(columns, str) else columns)
+    return write_all
+
+
+class Seen:
+    """(values, carry) of chunks as (values, row numbers); counts the rows of the source on the way."""
+
+    def __init__(self, stream: Iterable[tuple[Array, Any]]):
+        self.stream = stream
+        self.n_rows = 0
+
+    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        for values, carry in self.stream:
+            self.n_rows = carry.stop
+            yield values, row_numbers(carry)

@@ -1,0 +1,193 @@
+"""A parameter, and what its value may be: words, numbers within bounds, objects; and sizes in bytes."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+#: What users call some of our names elsewhere.
+SYNONYMS = {
+    "gaussian": "rbf",
+    "poly": "polynomial",
+    "neural": "sigmoid",
+    "tanh": "sigmoid",
+    "kmeans++": "k-means++",
+}
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+SMALLEST = float(np.finfo(np.float64).min)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for a value: called with a name for messages and the value, it returns the value or raises ValueError.
+
+    Attributes
+    ----------
+    expected : how messages go on after "must be".
+    words : strings that are values; with ``named`` an unknown one is told the nearest.
+    number : the type of numbers that are values, ``int`` or ``float``; None: no number is.
+    low, above : the smallest number, and whether it must be larger than that.
+    high : the largest number.
+    objects : types whose objects are values as they are.
+    accepts : whether any other value is one.
+
+    """
+
+    expected: str
+    words: tuple[str, ...] = ()
+    named: bool = False
+    number: type | None = None
+    low: float = SMALLEST
+    above: bool = False
+    high: float = -SMALLEST
+    objects: tuple[type, ...] = ()
+    accepts: Callable[[Any], bool] = lambda value: False
+
+    def __call__(self, name: str, value: Any) -> Any:
+        if isinstance(value, str):
+            if value in self.words:
+                return value
+            if self.named:
+                raise ValueError(unknown(name, value, self.words))
+        elif self.number is not None and isinstance(value, Real) and not isinstance(value, bool):
+            whole = self.number is float or isinstance(value, Integral)
+            if whole and self.low <= float(value) <= self.high and not (self.above and value == self.low):
+                return int(value) if isinstance(value, Integral) and self.number is int else value
+        if isinstance(value, self.objects) or self.accepts(value):
+            return value
+        hint = " Pass an instance, not the class." if isinstance(value, type) else ""
+        raise ValueError(f"{name}={value!r} must be {self.expected}.{hint}")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name, default : as in the signature of the estimator.
+    types : JSON types in which a model file may hold it; a value of any other type is not stored.
+    rule : called with a name for messages and the value; returns the checked value or raises ValueError.
+    meaning : a sentence for help texts and the Spark documentation.
+    panel : of the command line's help; None: no option.
+    metavar : what the help calls a value.
+    words : values that are words, for completion.
+    flag : short form of the option, such as -k.
+    spark : name of the Spark Param; None: Spark has none. By default the name in camel case.
+    defaults : by surface ("command line", "spark"), where it differs from ``default``.
+
+    """
+
+    name: str
+    default: Any
+    types: tuple[type, ...]
+    rule: Callable[[str, Any], Any]
+    meaning: str
+    panel: str | None = None
+    metavar: str = "NUMBER"
+    words: tuple[str, ...] = ()
+    flag: str = ""
+    spark: str | None = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.spark == "":
+            first, *rest = self.name.split("_")
+            object.__setattr__(self, "spark", first + "".join(map(str.capitalize, rest)))
+
+    @property
+    def option(self) -> str:
+        """The option of the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def check(self, value: Any, called: str | None = None) -> Any:
+        """The value as it is used; ``called`` is its name in messages."""
+        return self.rule(called or self.name, value)
+
+    def default_on(self, surface: str) -> Any:
+        """The default on the command line or Spark."""
+        return self.defaults.get(surface, self.default)
+
+
+def unknown(name: str, value: str, known: Iterable[str]) -> str:
+    """What is said of a name that is not known: the nearest, and all."""
+    known = list(known)
+    plain = SYNONYMS.get(value.lower(), value.lower())
+    nearest = difflib.get_close_matches(plain, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    return f"{name}={value!r} is unknown.{hint} Known: {', '.join(known)}."
+
+
+def known_name(name: str, value: str, known: Iterable[str]) -> str:
+    """``value`` if it is known, else an error that names the nearest."""
+    if value not in known:
+        raise ValueError(unknown(name, value, known))
+    return value
+
+
+NONE = type(None)
+positive_integer = Rule("a positive integer", number=int, low=1)
+size_or_auto = Rule("a positive integer or 'auto'", words=("auto",), number=int, low=1)
+non_negative = Rule("a number >= 0", number=float, low=0)
+positive = Rule("a positive number", number=float, low=0, above=True)
+finite = Rule("a finite number", number=float)
+true_or_false = Rule("True or False", number=int, low=0, high=1, objects=(bool, np.bool_))
+bandwidth = Rule(
+    "a positive number or 'local'; left out, it is tuned from the data",
+    words=("local",),
+    number=float,
+    low=0,
+    above=True,
+    objects=(NONE,),
+)
+arguments = Rule("a dict or None", objects=(dict, NONE))
+verbosity = Rule("an integer >= 0", number=int, low=0, objects=(bool, np.bool_))
+seed_or_state = Rule(
+    "an integer from 0 to 2**32 - 1, a RandomState or None",
+    number=int,
+    low=0,
+    high=2**32 - 1,
+    objects=(np.random.RandomState, NONE),
+    accepts=lambda value: value is np.random,
+)
+thread_count = Rule(
+    "an integer other than 0; left out, all cores are used",
+    objects=(NONE,),
+    accepts=lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value != 0,
+)
+shares = Rule(
+    "a list of numbers >= 0 with a positive sum",
+    objects=(NONE,),
+    accepts=lambda value: (
+        isinstance(value, list | tuple | np.ndarray)
+        and all(isinstance(share, Real) and float(share) >= 0 for share in value)
+        and bool(0 < sum(value) < np.inf)
+    ),
+)
+
+
+def memory_size(name: str, value: Any) -> Any:
+    """Bytes as ``parse_bytes`` takes them, or None."""
+    if value is not None:
+        parse_bytes(value, name)
+    return value
+
+
+def parse_bytes(limit: str | int | float, name: str = "memory_limit") -> int:
+    """``"2GB"``, ``"512MiB"`` or a number of bytes as an integer."""
+    given = str(int(limit)) if isinstance(limit, int | float) and 0 <= limit < float("inf") else limit
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]i?)?b?\s*", given, re.I) if isinstance(given, str) else None
+    try:
+        amount = float(found[1]) * UNITS[(found[2] or "").lower()] if found else 0.0
+    except ValueError:
+        amount = 0.0
+    if amount < 1:
+        raise ValueError(f"{name}={limit!r} must be a size such as '2GB' or '512MiB', or a number of bytes.")
+    if amount < UNITS["m"]:
+        raise ValueError(f"{name}={limit!r} is {amount:g} bytes. Add a unit: 4GB, 512MB.")
+    return int(amount)

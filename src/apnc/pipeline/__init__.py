@@ -1,0 +1,129 @@
+"""The flow: chunks -> landmarks -> coefficients -> Y -> centroids -> labels, as a list of stages."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from apnc.checks import fit as checks
+from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
+from apnc.pipeline.coefficients import fit_coefficients
+from apnc.pipeline.samples import draw_samples, fitted_to_limit
+from apnc.pipeline.start import start_centroids
+from apnc.pipeline.state import Fit
+from apnc.progress import SILENT
+from apnc.run.job import Job
+from apnc.settings import Settings
+from apnc.typing import Array
+
+__all__ = ["EMBEDDING_STAGES", "STAGES", "Fit", "Stage", "fit", "fitted_to_limit"]
+
+
+def embed_rows(fit: Fit) -> Fit:
+    """Algorithm 1: every row is embedded once, and kept."""
+    fit.job.require(fit.sizes)
+    data = fit.data(keep=True)
+    return replace(fit, Y=fit.kept.enter_context(fit.embedding.embed(data.chunks, data.dtype).cached()))
+
+
+def cluster(fit: Fit) -> Fit:
+    """Algorithm 2: Lloyd's iterations on Y."""
+    settings, e = fit.settings, fit.embedding.coefficients.discrepancy
+    found = lloyd(fit.Y, fit.start, e, settings.max_iter, settings.tol, partial(tell, fit))
+    return replace(fit, found=found)
+
+
+def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) -> bool:
+    """An iteration is done; whoever is told can have the estimator as it would be if the fit ended here."""
+
+    def state() -> dict[str, Any]:
+        return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
+
+    return fit.job.progress.iteration(n_iter, fit.settings.max_iter, shift, inertia, state)
+
+
+def label_rows(fit: Fit) -> Fit:
+    """The assignment that follows the last update: to memory, or handed on chunk by chunk."""
+    e, centroids, n = fit.embedding.coefficients.discrepancy, fit.found.centroids, fit.drawn.census.n_rows
+    if fit.write is None:
+        keep = fit.job.labels_here and not fit.job.source.remote
+        last = assign_all(fit.Y, centroids, e, keep=keep)
+        checks.refuse_changed(n, last.n_rows)
+    else:
+        last = label_into(partial(write_all, fit.write, n), fit.Y, centroids, e)
+    checks.warn_if_not_converged(fit.found.converged, fit.settings.max_iter)
+    checks.warn_if_empty(last.sums.counts)
+    return replace(fit, last=last)
+
+
+def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:
+    """Write labels if they are as many as rows were counted."""
+
+    def counted() -> Iterator[tuple[Array, Any]]:
+        n = 0
+        for labels, carry in stream:
+            n += len(labels)
+            yield labels, carry
+        checks.refuse_changed(n_rows, n)
+
+    write(counted())
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a fit.
+
+    Attributes
+    ----------
+    name : as progress, plans and checkpoints call it.
+    run : the stage itself.
+    passes : over the source.
+    grows : what its time grows with: "rows", "iterations" (over the rows), "landmarks", or "sample" (nothing).
+
+    """
+
+    name: str
+    run: Callable[[Fit], Fit]
+    grows: str
+    passes: int = 0
+
+    def reads(self, settings: Settings) -> int:
+        """Passes over the source; a start from a partition of all rows takes one."""
+        return int(settings.needs_all_rows) if self.name == "starting" else self.passes
+
+    def announce(self, fit: Fit) -> None:
+        """Tell the progress what begins."""
+        n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
+        passes = self.reads(fit.settings)
+        all_rows = passes or self.grows in ("rows", "iterations")
+        max_iter = fit.settings.max_iter if self.grows == "iterations" else None
+        fit.job.progress.stage(self.name, n if all_rows else None, max(1, passes), max_iter)
+
+
+EMBEDDING_STAGES = (
+    Stage("sampling", draw_samples, "rows", 2),
+    Stage("coefficients", fit_coefficients, "landmarks"),
+)
+STAGES = (
+    *EMBEDDING_STAGES,
+    Stage("starting", start_centroids, "sample"),
+    Stage("embedding", embed_rows, "rows", 1),
+    Stage("clustering", cluster, "iterations"),
+    Stage("labels", label_rows, "rows"),
+)
+
+
+def fit(job: Job, settings: Settings, write: Write | None = None, stages: Sequence[Stage] = STAGES) -> Fit:
+    """All stages in order; what is kept between passes is released at the end."""
+    with ExitStack() as kept:
+        state = Fit(job, settings, write, kept)
+        if job.budget.limit is not None:
+            state = fitted_to_limit(state)
+        for stage in stages:
+            if job.progress is not SILENT:
+                stage.announce(state)
+            state = stage.run(state)
+    return state

@@ -1,0 +1,78 @@
+"""The third stage: the first centroids."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from apnc.clustering.seeding import centroids_of_partition, seed_centroids
+from apnc.engines.contract import Chunk
+from apnc.pipeline.coefficients import embed_sample
+from apnc.pipeline.state import Fit
+from apnc.sampling import Hash, Sample, keys_of
+from apnc.settings import derive
+from apnc.typing import Array
+
+
+def start_centroids(fit: Fit) -> Fit:
+    """The first centroids by any of the ways of ``init``."""
+    if fit.settings.needs_all_rows:
+        return replace(fit, start=_start_of_partition(fit))
+    settings, model, dtype = fit.settings, fit.embedding, fit.job.dtype
+    if isinstance(settings.init, Sample):
+        rows = settings.init.rows if model.scaling is None else model.scaling(settings.init.rows, dtype)
+        given = Sample(rows, settings.init.weights)
+        start = embed_sample(given, model.kernel, model.coefficients, dtype).astype(np.float64)
+        return replace(fit, start=start)
+    sample = fit.drawn.samples["seeding"]
+    Y = embed_sample(sample, model.kernel, model.coefficients, dtype)
+    seed, e, spread = derive(settings.seed, "seeds"), model.coefficients.discrepancy, fit.data().spread
+    start = seed_centroids(
+        Y, sample.weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread
+    )
+    return replace(fit, start=start)
+
+
+def _start_of_partition(fit: Fit) -> Array:
+    """Means of a partition of all rows: given labels, or drawn by content."""
+    init, k = fit.settings.init, fit.settings.n_clusters
+    drawn = PartitionByKey(fit.drawn.hashes, derive(fit.settings.seed, "partition"), k)
+    label = drawn if isinstance(init, str) else Given(init)
+    steps = fit.embedding.steps(fit.job.dtype)
+    return centroids_of_partition(fit.data().chunks.map(EmbedAndLabel(steps, label)), k)
+
+
+@dataclass(frozen=True)
+class PartitionByKey:
+    """Start labels that depend on content alone: key modulo k."""
+
+    hashes: Hash
+    seed: int
+    n_clusters: int
+
+    def __call__(self, chunk: Chunk) -> Array:
+        return (keys_of(self.hashes(chunk), self.seed) % np.uint64(self.n_clusters)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Start labels given by the user, in row order."""
+
+    labels: Array
+
+    def __call__(self, chunk: Chunk) -> Array:
+        return self.labels[chunk.carry.start : chunk.carry.stop]
+
+
+@dataclass(frozen=True)
+class EmbedAndLabel:
+    """Map: a chunk's rows to (Y, start labels)."""
+
+    steps: list[Callable[[Chunk], Chunk]]
+    label: PartitionByKey | Given
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        labels = self.label(chunk)
+        for step in self.steps:
+            chunk = step(chunk)
+        return chunk.with_rows((chunk.rows, labels))

@@ -1,0 +1,102 @@
+"""Containers of rows, whatever they are: array, CSR matrix, list of objects, rows of a given kernel."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from scipy import sparse
+
+from apnc.stored import require, stored
+from apnc.typing import Array
+
+#: Any container of rows, as a type hint.
+Rows = Annotated[Any, "rows"]
+
+
+@stored
+@dataclass(frozen=True)
+class GivenRows:
+    """Rows of a given kernel matrix, with their own row numbers where they have any.
+
+    Attributes
+    ----------
+    matrix : array or CSR of shape (n_rows, n), or (n_rows, l) against the landmarks alone.
+    numbers : array of shape (n_rows,): which instance each row is; None for new instances.
+
+    """
+
+    matrix: Rows
+    numbers: Array | None = None
+
+    def check(self) -> None:
+        """Each row has a number, where there are any."""
+        require(len(getattr(self.matrix, "shape", ())) == 2, "matrix is no matrix")
+        if self.numbers is not None:
+            found, expected = self.numbers, (len(self),)
+            require(found.shape == expected, f"numbers have shape {found.shape}, expected {expected}")
+            require(found.dtype.kind == "i", f"numbers are of type {found.dtype}, expected integers")
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def __getitem__(self, which: Any) -> "GivenRows":
+        numbers = None if self.numbers is None else self.numbers[which]
+        return GivenRows(self.matrix[which], numbers)
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the matrix, which decides the compute type."""
+        return self.matrix.dtype
+
+
+def n_rows(rows: Any) -> int:
+    """Number of instances."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def n_columns(rows: Any) -> int:
+    """Features, or columns of a given kernel; 0 for objects."""
+    matrix = rows.matrix if isinstance(rows, GivenRows) else rows
+    return int(matrix.shape[1]) if hasattr(matrix, "shape") else 0
+
+
+def numbers_held(rows: Any) -> int:
+    """Numbers in one row: features, or on average the non-zero ones; 0 for objects."""
+    return rows.nnz // max(1, rows.shape[0]) if sparse.issparse(rows) else n_columns(rows)
+
+
+def compute_dtype(rows: Any) -> type:
+    """The type to compute in: float32 for float32, float16 and small integers (exact there); float64 for all else."""
+    dtype = getattr(rows, "dtype", None)
+    if dtype is None or dtype.kind not in "fiub":
+        return np.float64
+    small = dtype.itemsize <= (4 if dtype.kind == "f" else 2)
+    return np.float32 if small else np.float64
+
+
+def as_csr(matrix: Any) -> Any:
+    """A CSR matrix without duplicate entries; the user's own is not touched."""
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def take(rows: Any, positions: Array) -> Any:
+    """Rows at ``positions``, in the same container."""
+    return [rows[i] for i in positions.tolist()] if isinstance(rows, list) else rows[positions]
+
+
+def concatenate(parts: list[Any]) -> Any:
+    """Several containers of rows as one."""
+    if isinstance(parts[0], list):
+        return [item for part in parts for item in part]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return type(parts[0])(*(concatenate(list(fields)) for fields in zip(*map(_fields, parts), strict=True)))
+
+
+def _fields(part: Any) -> tuple[Any, ...]:
+    return tuple(vars(part).values())

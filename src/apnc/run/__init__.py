@@ -1,0 +1,1 @@
+"""One run over some data: its memory, its chunks, and what it will take."""

@@ -1,0 +1,102 @@
+"""One run: source, memory budget, progress listener."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from apnc.engines.contract import Data
+from apnc.engines.local import CHUNK_BYTES, Layout
+from apnc.progress import SILENT, Progress
+from apnc.rows import compute_dtype
+from apnc.run import costs
+from apnc.run.budget import NO_LIMIT, Budget
+from apnc.sources import Source
+from apnc.sources.missing import refuse_missing
+from apnc.sources.pieces import MissingValuesError
+
+COMPILING = "compiling loops for this machine, which takes some seconds, once"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rows and the means to work on them.
+
+    Attributes
+    ----------
+    source : the rows.
+    threads : workers.
+    budget : memory.
+    progress : told what is done.
+    labels_here : labels of all rows are kept in memory.
+
+    """
+
+    source: Source
+    threads: int
+    budget: Budget = NO_LIMIT
+    progress: Progress = SILENT
+    labels_here: bool = True
+
+    @property
+    def dtype(self) -> type:
+        """Compute type."""
+        return compute_dtype(self.source)
+
+    def data(self, work_bytes: int, room: float = np.inf) -> Data:
+        """The rows in chunks, for work that takes ``work_bytes`` of memory a row; ``room`` is for what is kept."""
+        return self.source.data(self.layout(work_bytes, room))
+
+    def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
+        """How rows are cut. It follows from the rows, the work and the limit as given, never from memory in use."""
+        on_rows = None if self.progress is SILENT else self.progress.rows
+        size = CHUNK_BYTES if self.budget.limit is None else self.budget.chunk_bytes
+        return Layout(work_bytes, self.threads, size, room, on_rows)
+
+    def require(self, sizes: costs.Sizes) -> None:
+        """Refuse a memory limit that the whole fit cannot keep."""
+        if self.budget.limit is not None:
+            self.budget.require(self.needs, sizes)
+
+    def allows(self, sizes: costs.Sizes) -> bool:
+        """Whether a fit of such sizes keeps the memory limit."""
+        return self.budget.limit is None or sum(self.needs(sizes).values()) <= self.budget.free
+
+    def needs(self, sizes: costs.Sizes, budget: Budget | None = None) -> dict[str, float]:
+        """Memory of the stage that needs most, by part; within another budget, if one is given."""
+        job = self if budget is None else replace(self, budget=budget)
+        return costs.most(job.problem(sizes))
+
+    def problem(self, sizes: costs.Sizes) -> costs.Problem:
+        """What the memory of a fit of such sizes depends on."""
+        source = self.source
+        return costs.Problem(
+            sizes,
+            held_bytes=8 * source.held or source.read_bytes,
+            overhead=source.overhead,
+            labels=sizes.n_rows if self.labels_here and not source.remote else 0,
+            itemsize=np.dtype(self.dtype).itemsize,
+            threads=self.threads,
+            chunk_bytes=self.budget.chunk_bytes,
+        )
+
+    def room(self, sizes: costs.Sizes) -> float:
+        """Bytes of Y that may stay in memory."""
+        return max(0.0, self.budget.free - sum(costs.clustering(self.problem(sizes)).values()))
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Around all work on the data: what was missing in it is said in full, and what else takes time."""
+        try:
+            if self.progress is SILENT:
+                yield
+            else:
+                from apnc.loops.compiled import watched
+
+                with self.progress, watched(partial(self.progress.note, COMPILING)):
+                    yield
+        except MissingValuesError:
+            layout = Layout(8 * self.source.held, self.threads, CHUNK_BYTES)
+            refuse_missing(self.source, layout.rows_per_chunk(None, self.source.read_bytes))

@@ -1,0 +1,116 @@
+"""Missing and infinite values: skipped, or refused with their number and place."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from apnc.rows import take
+from apnc.sources.pieces import Decoded, MissingValuesError, Piece, SourceError
+from apnc.typing import Array
+
+
+def finite(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
+    """Rows without missing values: skipped if the source says so, else an error; infinite values are always one."""
+    values = rows.data if sparse.issparse(rows) else rows
+    whole = values.dtype.kind != "f" or np.isfinite(np.vdot(values, values))
+    if whole and _are_weights(weights):
+        return Decoded(rows, weights)
+    return _without_missing(source, piece, rows, weights)
+
+
+def _are_weights(weights: Array | None) -> bool:
+    return weights is None or bool(np.isfinite(weights).all() and (weights >= 0).all())
+
+
+def _without_missing(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
+    refuse_infinite(source, piece, rows)
+    return _there(source, piece, rows, weights)
+
+
+def present(source: Any, piece: Piece) -> Decoded:
+    """Objects that are there, checked as rows of numbers are."""
+    return _there(source, piece, *source.matrix(piece))
+
+
+def _there(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
+    """Rows of which nothing is missing, with weights: others are skipped if the source says so, else an error."""
+    missing = _rows_with_nan(rows)
+    if weights is not None:
+        wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
+        if len(wrong):
+            where = source.place(piece, int(wrong[0]))
+            raise SourceError(f"{where}: the weight {weights[wrong[0]]:g} must be finite and >= 0.")
+        missing = missing | np.isnan(weights)
+    if not missing.any():
+        return Decoded(rows, weights)
+    if not source.drop_null:
+        raise MissingValuesError(piece.where)
+    kept = np.flatnonzero(~missing)
+    return Decoded(take(rows, kept), None if weights is None else weights[kept], kept)
+
+
+def refuse_infinite(source: Any, piece: Piece, rows: Any) -> None:
+    """Name the first infinite value."""
+    bad = np.isinf(rows.data if sparse.issparse(rows) else rows)
+    if not bad.any():
+        return
+    if sparse.issparse(rows):
+        place = int(np.flatnonzero(bad)[0])
+        row, column = int(np.searchsorted(rows.indptr, place, side="right") - 1), int(rows.indices[place])
+    else:
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+    raise SourceError(
+        f"{source.place(piece, row)}: {source.column_names()[column]} is infinite. Remove or clip it."
+    )
+
+
+def _rows_with_nan(rows: Any) -> Array:
+    if isinstance(rows, list):
+        return np.array([item is None for item in rows], dtype=bool)
+    if not sparse.issparse(rows):
+        return np.isnan(rows).any(axis=1)
+    missing = np.zeros(rows.shape[0], dtype=bool)
+    missing[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[np.isnan(rows.data)]] = True
+    return missing
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Missing values of some rows, by column (the last one: weights), and how many rows have any."""
+
+    counts: Array
+    rows: int
+
+    def __add__(self, other: "Missing") -> "Missing":
+        return Missing(self.counts + other.counts, self.rows + other.rows)
+
+
+def missing_in(source: Any, piece: Piece) -> Missing:
+    """What is missing in a piece."""
+    rows, weights = source.matrix(piece)
+    unweighted = np.zeros(piece.n_rows, dtype=bool) if weights is None else np.isnan(weights)
+    affected = int((_rows_with_nan(rows) | unweighted).sum())
+    return Missing(np.append(_nan_by_column(rows), unweighted.sum()), affected)
+
+
+def _nan_by_column(rows: Any) -> Array:
+    if isinstance(rows, list):
+        return _rows_with_nan(rows).sum(keepdims=True)
+    if sparse.issparse(rows):
+        return np.bincount(rows.indices[np.isnan(rows.data)], minlength=rows.shape[1])
+    return np.isnan(rows).sum(axis=0)
+
+
+def refuse_missing(source: Any, n_rows: int) -> None:
+    """The error for missing values, with their number and columns; read in pieces of ``n_rows``."""
+    missing = source.count_missing(n_rows)
+    names = [*source.column_names(), "the weights"]
+    counts = {name: int(count) for name, count in zip(names, missing.counts, strict=True) if count}
+    shown = ", ".join(f"{name} ({count:,})" for name, count in list(counts.items())[:10])
+    more = f" and {len(counts) - 10} more columns" if len(counts) > 10 else ""
+    raise SourceError(
+        f"{source.name}: {sum(counts.values()):,} missing values in {missing.rows:,} rows, in {shown}{more}. Fill them "
+        f"in, leave the columns out, or skip those rows with {source.skipping}."
+    )

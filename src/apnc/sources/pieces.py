@@ -1,0 +1,50 @@
+"""Rows as a source hands them on: pieces as they were read, decoded rows, and what can be wrong with them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from apnc.typing import Array
+
+
+class SourceError(ValueError):
+    """A source that cannot be read; the message names the file and the row group or line."""
+
+
+class MissingValuesError(SourceError):
+    """Rows with missing values, found while decoding."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows of a source as they were read, not yet decoded.
+
+    Attributes
+    ----------
+    raw : what ``Source.decode`` understands.
+    start : number of the first row in the source.
+    n_rows : how many there are.
+    where : file and row group or line, for messages.
+
+    """
+
+    raw: Any
+    start: int
+    n_rows: int
+    where: str
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Rows ready for an engine.
+
+    Attributes
+    ----------
+    rows : array of shape (n, d), CSR matrix, or list of objects.
+    weights : array of shape (n,), float64; None: one each.
+    kept : positions in the piece of the rows that were not skipped; None: all.
+
+    """
+
+    rows: Any
+    weights: Array | None = None
+    kept: Array | None = None

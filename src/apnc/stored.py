@@ -1,0 +1,44 @@
+"""Classes whose objects are parts of model files; ``apnc.persistence`` knows them by their fields alone."""
+
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+from apnc.typing import Array
+
+T = TypeVar("T", bound=type)
+
+#: Registered classes by name.
+STORED: dict[str, type] = {}
+#: Key of a field's metadata: what to do about a value that cannot be stored.
+OTHERWISE = "otherwise"
+
+
+def stored(kind: T) -> T:
+    """Class decorator, above ``@dataclass(frozen=True)``: objects of the class can be parts of model files.
+
+    Type hints of the fields say how they are stored: numbers, texts, JSON values, arrays, ``Rows``, functions, other
+    registered classes, tuples of them. A method ``check``, where there is one, raises a ValueError for values that
+    do not go together; it is called for every object that is read.
+    """
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise TypeError(f"{kind.__name__} must be a frozen dataclass to be stored.")
+    if odd := [field.name for field in fields(kind) if not field.init or field.name == "type"]:
+        raise TypeError(f"{kind.__name__}.{odd[0]} cannot be stored: it is no argument, or is called 'type'.")
+    known = STORED.get(kind.__name__, kind)
+    if known.__module__ != kind.__module__:
+        raise ValueError(
+            f"{kind.__module__}.{kind.__name__} cannot be stored: {known.__module__} has a class of that name."
+        )
+    STORED[kind.__name__] = kind
+    return kind
+
+
+def require(holds: Any, reason: str) -> None:
+    """Raise a ValueError with the reason unless something holds."""
+    if not holds:
+        raise ValueError(reason)
+
+
+def largest(array: Array) -> float:
+    """The largest magnitude in an array; 0 if it is empty."""
+    return max(abs(float(array.min())), abs(float(array.max()))) if array.size else 0.0

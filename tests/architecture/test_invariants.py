@@ -1,0 +1,149 @@
+"""Invariants of the design that can be counted: hops before the first pass, passes, opened files, public names."""
+
+import ast
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import apnc
+from apnc import KernelEmbedding, KernelKMeans
+from apnc.engines.local import LocalChunks
+from apnc.pipeline import STAGES
+from apnc.progress import Progress
+from apnc.sources.table_files import DataFile
+
+SOURCE = Path(apnc.__file__).parent
+#: Functions and modules of ours that a fit enters before the first pass over the rows.
+HOPS = {"array": (45, 12), "parquet": (75, 18)}
+SLACK = 1.2
+#: Classes that only their own package may ask for.
+CONCRETE = {
+    "sources": ("InMemory", "NpySource", "NpzSource", "SvmlightSource", "TableSource", "JsonLinesSource"),
+    "engines": ("FrameSource", "FrameObjects", "Remote", "LocalChunks", "SparkChunks"),
+    "kernels": ("VectorKernel", "CallableKernel", "PrecomputedKernel", "NormalizedKernel"),
+    "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding"),
+    "discrepancy": ("Euclidean", "Manhattan"),
+}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(500, 4))
+
+
+def write_table(path, X):
+    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])}), path)
+    return path
+
+
+class FirstPassError(Exception):
+    """Ends a fit where its first pass begins."""
+
+
+def entered_before_the_first_pass(fit):
+    """Functions of ours, without lambdas and comprehensions, by module and name."""
+    seen = set()
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(str(SOURCE)):
+            return
+        if code is LocalChunks.reduce.__code__:
+            sys.setprofile(None)
+            raise FirstPassError
+        if not code.co_name.startswith("<"):
+            seen.add((code.co_filename, code.co_qualname))
+
+    sys.setprofile(note)
+    try:
+        fit()
+    except FirstPassError:
+        pass
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+@pytest.mark.parametrize("kind", HOPS)
+def test_few_hops_before_the_first_pass(kind, X, tmp_path):
+    data = X if kind == "array" else write_table(tmp_path / "x.parquet", X)
+    KernelKMeans(3, random_state=0).fit(data)
+    km = KernelKMeans(3, random_state=0)
+    seen = entered_before_the_first_pass(lambda: km.fit(data))
+    functions, modules = HOPS[kind]
+    assert 20 < len(seen) <= SLACK * functions, sorted(seen)
+    assert len({file for file, _ in seen}) <= SLACK * modules, sorted({file for file, _ in seen})
+
+
+def test_passes_and_opened_files(X, tmp_path, monkeypatch):
+    """At most three passes over the source, and each opens a file once; one more to look at the columns."""
+    n_files, opened = 7, []
+    for i in range(n_files):
+        write_table(tmp_path / f"{i}.parquet", X[i::n_files])
+    plain = DataFile.open
+    monkeypatch.setattr(DataFile, "open", lambda file: opened.append(file.path) or plain(file))
+    KernelKMeans(3, random_state=0).fit(tmp_path)
+    assert len(opened) <= 3 * n_files + 1
+    assert max(opened.count(path) for path in opened) <= 4
+    opened.clear()
+    KernelEmbedding(random_state=0).fit(tmp_path)
+    assert len(opened) <= 2 * n_files + 1
+
+
+class Announced(Progress):
+    def __init__(self):
+        self.names = []
+
+    def stage(self, name, *_, **__):
+        self.names.append(name)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random-partition"])
+def test_what_is_planned_is_what_is_run(X, init):
+    km, announced = KernelKMeans(3, init=init, random_state=0), Announced()
+    planned = list(km.plan(X).seconds)
+    km.fit(X, progress=announced)
+    assert planned == ["start-up", *announced.names]
+    assert announced.names == [stage.name for stage in STAGES]
+
+
+def names_in(node):
+    if isinstance(node, ast.Tuple):
+        return [name for item in node.elts for name in names_in(item)]
+    if isinstance(node, ast.BinOp):
+        return names_in(node.left) + names_in(node.right)
+    return [getattr(node, "id", getattr(node, "attr", ""))]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_nobody_asks_which_source_kernel_embedding_or_discrepancy(path):
+    part = path.relative_to(SOURCE).parts[0]
+    foreign = {name for owner, names in CONCRETE.items() if owner != part for name in names}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            asked = set(names_in(node.args[1])) & foreign
+            assert not asked, f"{path.relative_to(SOURCE)}, line {node.lineno}: isinstance of {asked}"
+
+
+def test_the_classes_that_nobody_asks_for_exist():
+    text = "\n".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    for name in (name for names in CONCRETE.values() for name in names):
+        assert f"class {name}(" in text or f"class {name}:" in text, name
+
+
+def test_public_names():
+    """A name that is added or taken away is a decision."""
+    assert sorted(apnc.__all__) == [
+        "Embedding",
+        "EnsembleEmbedding",
+        "KernelEmbedding",
+        "KernelKMeans",
+        "NystroemEmbedding",
+        "StableEmbedding",
+        "__version__",
+        "load",
+    ]
