@@ -40,7 +40,7 @@ class Settings:
     n_init: int = 1
     max_iter: int = 300
     tol: float = 1e-4
-    most_landmarks: int = MANY_LANDMARKS
+    most_landmarks: float = np.inf
 
     @property
     def needs_all_rows(self) -> bool:
@@ -59,8 +59,7 @@ class Settings:
 
     def auto_landmarks(self, n_distinct: float) -> int:
         """``n_landmarks="auto"``, as far as memory allows it."""
-        most = np.inf if self.most_landmarks == MANY_LANDMARKS else self.most_landmarks
-        return int(min(auto_landmarks(n_distinct, self.n_clusters), most))
+        return int(min(auto_landmarks(n_distinct, self.n_clusters), self.most_landmarks))
 
     def sample_sizes(self) -> dict[str, int]:
         """Instances in each sample, at most."""

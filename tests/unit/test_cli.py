@@ -594,7 +594,7 @@ def test_a_kernel_that_fails(folder):
         ("predict rows.npy rows.npy", "rows.npy is not a model file."),
         (
             "predict rows.apnc rows.npy --columns a",
-            "No such option: --columns. It is one of apnc fit and plan. See",
+            "No such option: --columns. It is an option of apnc fit and plan. See",
         ),
     ],
 )

@@ -343,7 +343,8 @@ def test_an_estimator_of_another_package(tmp_path, registered):
     del ESTIMATORS["outside"]
     name = f"{__name__}:Outside"
     with pytest.raises(
-        ModelFileError, match=rf"Import {__name__} first, or apnc\.load\(path, trust='{name}'\)"
+        ModelFileError,
+        match=rf"Import {__name__} and register the class first, or apnc\.load\(path, trust='{name}'\)",
     ):
         apnc.load(path)
     with pytest.raises(ModelFileError, match=r"trust=.*has no effect|not known here|not a function"):
@@ -360,6 +361,7 @@ def test_a_class_and_a_function_are_trusted_alike(tmp_path, registered):
     del ESTIMATORS["outside"]
     for options in ({"trust": [name, f"{__name__}:shared"]}, {"trust": name, "kernel": shared}):
         assert apnc.load(path, **options).kernel is shared
+    del ESTIMATORS[name]
     with pytest.raises(ModelFileError, match="the class"):
         apnc.load(path, kernel=shared)
     with pytest.raises(ModelFileError, match="the kernel is the function"):
@@ -381,7 +383,7 @@ def test_a_trusted_class_is_imported(tmp_path, monkeypatch, registered):
     expected = toy_estimators.Toy(random_state=0).fit(X)
     expected.save(path)
     del sys.modules["toy_estimators"], ESTIMATORS["toy"]
-    with pytest.raises(ModelFileError, match="Import toy_estimators first"):
+    with pytest.raises(ModelFileError, match="Import toy_estimators and register the class first"):
         apnc.load(path)
     assert "toy_estimators" not in sys.modules
     found = apnc.load(path, trust="toy_estimators:Toy")

@@ -221,7 +221,7 @@ def test_a_method_in_a_file():
     [
         (
             (*OUTSIDE, "-k", 3, "--tol", 1),
-            "--tol is no option of --method outside:Shrunk; those that take it: kernel.",
+            "--tol does not apply to --method outside:Shrunk, only to kernel.",
         ),
         (("-k", 3, "--shrink", 1), "No such option: --shrink."),
         (OUTSIDE, "Missing option --n-clusters (-k)."),
@@ -245,4 +245,4 @@ def test_a_method_without_clusters():
     run("embed", "e.apnc", "rows.npy", "--out", "y.npy", "--n-jobs", 1, "--memory-limit", "2GB")
     expected = apnc.KernelEmbedding(n_landmarks=50, random_state=0).fit(X).transform(X)
     np.testing.assert_allclose(np.load("y.npy"), expected)
-    assert "--n-clusters is no option of --method embedding" in run(*words, "-k", 3, code=2).output
+    assert "--n-clusters does not apply to --method embedding" in run(*words, "-k", 3, code=2).output

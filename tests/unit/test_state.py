@@ -84,3 +84,48 @@ def test_a_plan_can_be_read():
     assert "starting" in plan.seconds
     assert "peak memory" in repr(plan)
     assert plan._repr_html_().startswith("<table")
+
+
+def test_instances_as_a_start_are_compared_with_the_rows(tmp_path):
+    """Not with those of an earlier fit, and not by an error of numpy."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(60, 4))
+    np.save(tmp_path / "wide.npy", wide)
+    km = KernelKMeans(2, random_state=0).fit(X)
+    km.set_params(init=wide[:2]).fit(tmp_path / "wide.npy")
+    assert km.n_features_in_ == 4
+    for data in (wide, tmp_path / "wide.npy"):
+        with pytest.raises(ValueError, match="init has 3 features, but the rows have 4"):
+            KernelKMeans(2, init=X[:2]).fit(data)
+
+
+def test_instances_are_no_start_for_a_given_kernel():
+    K = X @ X.T
+    for km in (KernelKMeans(2, kernel="precomputed"), KernelKMeans(2, kernel="precomputed").fit(K)):
+        with pytest.raises(ValueError, match="init as instances cannot be used with kernel='precomputed'"):
+            km.set_params(init=K[:2]).fit(K)
+
+
+def test_a_plan_does_not_draw_from_a_random_state():
+    state = np.random.RandomState(0)
+    km = KernelKMeans(2, random_state=state)
+    km.plan(X)
+    assert km.random_state is state
+    assert state.randint(1000) == np.random.RandomState(0).randint(1000)
+
+
+def test_a_fitted_model_needs_no_room_for_eigenvectors(monkeypatch):
+    """A limit that is too small for a fit may do for a prediction; what is refused names no other sizes."""
+    from apnc.run import budget
+
+    monkeypatch.setattr(budget, "resident", lambda: 100_000_000)
+    rows = np.random.default_rng(0).normal(size=(3000, 5))
+    km = KernelKMeans(3, random_state=0, n_landmarks=1500, max_iter=2).fit(rows)
+    km.set_params(memory_limit="250MB")
+    assert len(km.predict(rows)) == 3000
+    with pytest.raises(ValueError, match="too small"):
+        km.fit(rows)
+    km.set_params(memory_limit="120MB")
+    for method in (km.predict, km.score):
+        with pytest.raises(ValueError, match=r"too small.*Raise the limit\.$"):
+            method(rows)

@@ -12,7 +12,7 @@ from apnc.checks.table import TABLE, rows_of
 from apnc.embeddings import EMBEDDINGS
 from apnc.kernels import KernelChoice
 from apnc.kernels.vectors import SCALED, SLOPED
-from apnc.rows import n_rows
+from apnc.rows import n_columns, n_rows
 from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.sources import Source
@@ -66,9 +66,15 @@ def _start(estimator: Any, given: SimpleNamespace, source: Source) -> Any:
                 "init as start labels goes with rows in memory, not with a file or a Spark DataFrame."
             )
         return check_start_labels(np.asarray(given.init), source.n_rows or 0, k)
-    instances = data.read_rows(estimator, given.init, reset=False)
+    if estimator.kernel == "precomputed":
+        raise ValueError(
+            "init as instances cannot be used with kernel='precomputed'; pass start labels or a name."
+        )
+    instances = data.read_instances(estimator, given.init)
     if n_rows(instances) != k:
         raise ValueError(f"init has {n_rows(instances)} instances, expected n_clusters={k}.")
+    if n_columns(instances) != source.n_columns:
+        raise ValueError(f"init has {n_columns(instances)} features, but the rows have {source.n_columns}.")
     return Sample(instances, np.ones(k))
 
 
@@ -84,7 +90,7 @@ def _n_restarts(n_init: int | str, init: Any) -> int:
 
 
 def check_kernel_choice(estimator: Any) -> KernelChoice:
-    """The kernel parameters of an estimator; a parameter that would be ignored is refused."""
+    """The kernel parameters of an estimator; a gamma or kernel_params that would be ignored are refused."""
     given = (getattr(estimator, name, TABLE[name].default) for name in OF_KERNEL)
     kernel, gamma, coef0, degree, params, normalize = (
         TABLE[name].check(value) for name, value in zip(OF_KERNEL, given, strict=True)

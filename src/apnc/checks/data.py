@@ -14,6 +14,9 @@ from apnc.rows import GivenRows, as_csr, n_rows
 from apnc.sources import InMemory, Source
 from apnc.typing import Array
 
+#: What an estimator knows of the features of its rows.
+FEATURES = ("n_features_in_", "feature_names_in_")
+
 
 def check_weights(sample_weight: Any, n: int) -> Array:
     """Weights as float64 of shape (n,); None means one each."""
@@ -32,7 +35,7 @@ def check_weights(sample_weight: Any, n: int) -> Array:
             f"sample_weight must be finite and >= 0; {bad} of {n} are negative, NaN or infinite."
         )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+        raise ValueError("sample_weight is zero for every row; at least one row must have a positive weight.")
     return weights
 
 
@@ -137,9 +140,19 @@ def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
     return as_given_kernel(X) if kernel == "precomputed" else as_vectors(X, kernel)
 
 
+def read_instances(estimator: Any, instances: Any) -> Any:
+    """Instances that a parameter holds, as rows for an engine; the estimator learns nothing from them."""
+    before = {name: value for name, value in vars(estimator).items() if name in FEATURES}
+    try:
+        return read_rows(estimator, instances, reset=True)
+    finally:
+        forget_features(estimator, reset=True)
+        vars(estimator).update(before)
+
+
 def forget_features(estimator: Any, reset: bool) -> None:
     """Features of an earlier fit mean nothing to this one."""
-    for stale in ("n_features_in_", "feature_names_in_") if reset else ():
+    for stale in FEATURES if reset else ():
         estimator.__dict__.pop(stale, None)
 
 
@@ -155,6 +168,7 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
         )
     if source.remote and estimator.memory_limit is not None:
         raise ValueError(f"memory_limit is for this machine; {source.memory}.")
+    forget_features(estimator, reset)
     return source if reset else matching(estimator, source)
 
 

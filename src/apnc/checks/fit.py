@@ -33,7 +33,9 @@ def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
 def refuse_too_few(n_clusters: int, census: Census) -> None:
     """k clusters need k rows that count."""
     if not census.n_positive:
-        raise ValueError("Every row has weight 0 or was skipped; at least one row must count.")
+        raise ValueError(
+            "Every row has weight 0 or was skipped; at least one row must have a positive weight."
+        )
     if n_clusters > census.n_positive:
         counted = (
             "" if census.n_positive == census.n_rows else f" of positive weight, of {census.n_rows} rows"

@@ -33,21 +33,20 @@ rows_of: Any = cache(_rows_of)
 
 def bring_rows(kind: type, parameters: Iterable[Parameter]) -> None:
     """Take up rows of parameters that the table lacks; afterwards every parameter of ``kind`` must have one."""
-    brought = {row.name: row for row in parameters}
+    brought = BROUGHT.get(kind, {}) | {row.name: row for row in parameters}
     known, taken = sorted(set(brought) & set(TABLE)), _signature(kind)
     if known:
         raise ValueError(f"{', '.join(known)}: the table has a row for it already; choose another name.")
     if strangers := sorted(set(brought) - set(taken)):
         raise ValueError(f"{', '.join(strangers)}: {kind.__name__} has no such parameter.")
-    BROUGHT[kind] = brought
-    rows_of.cache_clear()
-    if missing := [name for name in taken if name not in rows_of(kind)]:
-        del BROUGHT[kind]
-        rows_of.cache_clear()
+    inherited = {name for base in kind.__mro__[1:] for name in BROUGHT.get(base, ())}
+    if missing := [name for name in taken if name not in {*TABLE, *brought, *inherited}]:
         raise ValueError(
             f"{kind.__name__} has parameters that the table lacks: {', '.join(missing)}. Register it with "
             f"parameters=[apnc.parameters.Parameter({missing[0]!r}, ...)]."
         )
+    BROUGHT[kind] = brought
+    rows_of.cache_clear()
 
 
 def _signature(kind: type) -> dict[str, Any]:

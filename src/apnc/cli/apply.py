@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from apnc.checks import TABLE, rows_of
+from apnc.checks import TABLE
 from apnc.cli import options as opt
 from apnc.cli.declaring import takes
 from apnc.cli.method import declared_alone, typed
@@ -62,7 +62,8 @@ def _apply(
         km, origin = load_model(model, data, given)
         method = _method_of(km, model, methods)
         running["verbose"] = 0 if given["quiet"] else 1
-        km.set_params(**{name: value for name, value in running.items() if name in rows_of(type(km))})
+        # Every estimator has these, as parameters or as attributes of its class.
+        vars(km).update(running)
         if remote is not None:
             return km, _apply_elsewhere(km, given, method, target, origin.configuration, remote)
         with opened(data, given, origin.configuration) as source:
@@ -91,7 +92,7 @@ def _method_of(km: Any, model: str, methods: Sequence[str]) -> str:
     method = next((name for name in methods if hasattr(km, name)), None)
     if method is None:
         raise ValueError(
-            f"{model} is a {type(km).__name__}, which has no clusters, so that apnc {methods[0]} has no meaning."
+            f"{model} is a {type(km).__name__}, which has no clusters, so apnc {methods[0]} cannot be used with it."
         )
     return method
 

@@ -77,7 +77,7 @@ def content_of(file: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(Path(file).read_bytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is no TOML file: {error}") from error
+        raise ValueError(f"{file} is not a valid TOML file: {error}") from error
 
 
 def _key(name: str) -> str:

@@ -117,7 +117,7 @@ def _hint(name: str, context: Any) -> str:
     commands = getattr(group, "commands", {})
     others = [other for other, command in commands.items() if name in long_names(command)]
     if others:
-        return f" It is one of apnc {' and '.join(others)}."
+        return f" It is an option of apnc {' and '.join(', '.join(others).rsplit(', ', 1))}."
     found = meant(name, long_names(context.command, all_of_them=True))
     return f" Did you mean --{found}?" if found else ""
 

@@ -82,7 +82,7 @@ def declared(rows: Mapping[str, Parameter]) -> tuple[Any, Any]:
     first = next(iter(rows.values()))
     default, is_flag = first.default_on("command line"), first.types == (bool,)
     others = [
-        f"By default {row.default} with --method {method}."
+        f"By default {row.default_on('command line')} with --method {method}."
         for method, row in rows.items()
         if row.default_on("command line") != default
     ]
@@ -125,10 +125,13 @@ def estimator_of(context: typer.Context, verbose: int) -> Any:
         if is_given(context, name):
             values[name] = typed(context, row)
         elif row.default_on("command line") is REQUIRED:
-            raise Refused(f"Missing option {row.option} ({row.flag}).", context)
+            short = f" ({row.flag})" if row.flag else ""
+            raise Refused(f"Missing option {row.option}{short}.", context)
         elif "command line" in row.defaults:
             values[name] = row.default_on("command line")
-    return kind(**values, **({"verbose": verbose} if "verbose" in rows else {}))
+    estimator = kind(**values)
+    estimator.verbose = verbose
+    return estimator
 
 
 def _refuse_others(context: typer.Context, method: str, rows: Mapping[str, Parameter]) -> None:
@@ -137,9 +140,7 @@ def _refuse_others(context: typer.Context, method: str, rows: Mapping[str, Param
         if name not in rows and is_given(context, name, in_file=False):
             option = next(iter(takers.values())).option
             known = " and ".join(takers)
-            raise Refused(
-                f"{option} is no option of --method {method}; those that take it: {known}.", context
-            )
+            raise Refused(f"{option} does not apply to --method {method}, only to {known}.", context)
 
 
 def typed(context: typer.Context, row: Parameter) -> Any:

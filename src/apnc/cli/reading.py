@@ -33,6 +33,8 @@ def opened(
     format = given["format"] or ("csv" if data == STANDARD_INPUT else sources.format_of(data))
     request = _requested(given)
     recalled = {} if configuration is None else _recalled(configuration, request, format)
+    if reads is not None and data == STANDARD_INPUT:
+        raise ValueError(f"--engine {given['engine']} reads files, not standard input.")
     if reads is not None:
         yield reads(data, {**request, **recalled}, format)
         return

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,8 +93,9 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         elif target is not None:
             self._no_labels = f"labels_ is not kept in memory: the labels are in {target}."
         else:
+            engine = found.job.source.engine
             self._no_labels = (
-                "labels_ is not available after fitting on Spark; predict(df) adds a column label."
+                f"labels_ is not available after fitting on {engine}; predict(df) adds a column label."
             )
 
     def _restore(self, model: Model) -> None:
@@ -102,11 +104,11 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             del self.__dict__[name]
         self.__dict__.update(model.attributes())
 
-    def _apply(self, X: Any, output: Output, to: Any = None, progress: Progress | None = None) -> Any:
+    def _apply(self, X: Any, output: Output, to: Any = None) -> Any:
         """What the fitted model makes of X; progress is shown of what goes to a file."""
         check_is_fitted(self)
         target = None if to is None else outputs.checked(output, to, X)
-        shown = SILENT if target is None and progress is None else self._progress(progress)
+        shown = SILENT if target is None else self._progress(None)
         job = self._job(X, shown=shown)
         with job.running():
             job.progress.stage(output.stage, job.source.n_rows)
@@ -120,6 +122,8 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from apnc.run import forecast
 
         with unchanged(self):
+            # A RandomState would be drawn from, and the next fit be another one.
+            self.__dict__["random_state"] = deepcopy(getattr(self, "random_state", None))
             job = self._job(X, reset=True)
             with job.running():
                 return forecast.forecast(job, checks.settings_of(self, job.source), self.stages)

@@ -5,6 +5,7 @@ from typing import Any, Self
 from apnc.estimators.base import KernelEstimator
 from apnc.outputs import EMBEDDING_AS_ROWS
 from apnc.pipeline import EMBEDDING_STAGES
+from apnc.progress import Progress
 
 
 class KernelEmbedding(KernelEstimator):
@@ -30,8 +31,8 @@ class KernelEmbedding(KernelEstimator):
     normalize_kernel : bool, default=False
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
     scale : {"minmax", "standard", "unit"} or None, default=None
-        What is done to the features first, learned from all rows that count and kept with the model: to [0, 1], to mean
-        0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
+        How features are scaled first, learned from all rows with positive weight and kept with the model: to [0, 1], to
+        mean 0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000.
@@ -85,7 +86,7 @@ class KernelEmbedding(KernelEstimator):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, progress: Progress | None = None) -> Self:
         """Choose landmarks and compute the coefficients.
 
         Parameters
@@ -95,9 +96,11 @@ class KernelEmbedding(KernelEstimator):
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
             Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
+        progress : Progress, default=None
+            Told what is done, instead of what ``verbose`` shows.
 
         """
-        return self._fit(X, sample_weight)
+        return self._fit(X, sample_weight, progress=progress)
 
     def transform(self, X: Any, to: Any = None) -> Any:
         """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64.

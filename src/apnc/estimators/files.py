@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from apnc.checks import check_kernel_choice
 from apnc.estimators.base import KernelEstimator
-from apnc.estimators.registry import ESTIMATORS
+from apnc.estimators.registry import ESTIMATORS, register
 from apnc.model import Model
 from apnc.outputs.atomic import Target
 from apnc.persistence import (
@@ -119,12 +119,15 @@ def find_class(name: str, functions: Functions, fail: Fail) -> Any:
         found = imported(name, fail)
         if not isinstance(found, type) or not issubclass(found, KernelEstimator):
             raise fail(f"{name} is no estimator of apnc")
-        return found
+        try:
+            return known()[name] if name in known() else register(name, found)
+        except ValueError as error:
+            raise fail(str(error).rstrip(".")) from error
     if not NAME.fullmatch(name):
         raise fail(f"estimator is {name!r:.80}, expected one of {', '.join(known())}")
     raise fail(
         f"the estimator is the class {name}, which is not known here, and a file cannot make apnc import it. Import "
-        f"{name.partition(':')[0]} first, or apnc.load(path, trust={name!r}) to have it imported"
+        f"{name.partition(':')[0]} and register the class first, or apnc.load(path, trust={name!r}) to have it imported"
     )
 
 

@@ -32,8 +32,8 @@ class KernelKMeans(KernelClusterer):
     normalize_kernel : bool, default=False
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
     scale : {"minmax", "standard", "unit"} or None, default=None
-        What is done to the features first, learned from all rows that count and kept with the model: to [0, 1], to mean
-        0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
+        How features are scaled first, learned from all rows with positive weight and kept with the model: to [0, 1], to
+        mean 0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000, at least 4 k.

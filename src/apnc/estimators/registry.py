@@ -23,7 +23,7 @@ def register(method: str, kind: T, parameters: Iterable[Parameter] = ()) -> T:
 
     """
     known = ESTIMATORS.get(method, kind)
-    if known is not kind and known.__qualname__ != kind.__qualname__:
+    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         raise ValueError(f"method {method!r} is {known.__qualname__} already; choose another name.")
     bring_rows(kind, parameters)
     ESTIMATORS[method] = kind

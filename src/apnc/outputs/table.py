@@ -17,7 +17,6 @@ from apnc.engines.local import row_numbers
 from apnc.model import Model, Step
 from apnc.outputs.files import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
 from apnc.outputs.tables import Ids
-from apnc.run.costs import Sizes
 from apnc.run.job import Job
 from apnc.sources import Source
 from apnc.typing import Array
@@ -113,9 +112,10 @@ def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any
     """What a model makes of the rows: an array, ``to`` after it was written, or a remote frame with a new column."""
     source, work = job.source, model.embedding.work_bytes(job.source.held, job.dtype)
     if source.remote:
-        refuse_writing(to)
+        refuse_writing(to, source)
         return source.with_column(output, model, job.layout(work))
-    job.require(_sizes(model))
+    coefficients = model.embedding.coefficients
+    job.require_to_apply(coefficients.n_landmarks, coefficients.n_components)
     data = job.data(work)
     output, chunks = replace(output, dtype=output.dtype or job.dtype), data.chunks
     for step in output.steps(model, job.dtype):
@@ -132,6 +132,8 @@ def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any
 
 def inertia(job: Job, model: Model) -> float:
     """Weighted sum of squared distances of the rows to the nearest centroid, on the kernel's scale."""
+    coefficients = model.embedding.coefficients
+    job.require_to_apply(coefficients.n_landmarks, coefficients.n_components)
     data = job.data(model.embedding.work_bytes(job.source.held, job.dtype))
     embedded = model.embedding.embed(data.chunks, job.dtype)
     last = assign_all(embedded, model.centroids, model.discrepancy, keep=False)
@@ -139,16 +141,12 @@ def inertia(job: Job, model: Model) -> float:
     return last.sums.inertia * model.beta**2
 
 
-def _sizes(model: Model) -> Sizes:
-    coefficients = model.embedding.coefficients
-    return Sizes(coefficients.n_landmarks, coefficients.n_components, 0, 0, 0)
-
-
-def refuse_writing(to: Any) -> None:
+def refuse_writing(to: Any, source: Source) -> None:
     """Remote results are frames, which are written by their own means."""
     if to is not None:
         raise ValueError(
-            "On Spark the result is a DataFrame; write it with .write.parquet(...) instead of naming a file here."
+            f"On {source.engine} the result is a DataFrame; write it with .write.parquet(...) instead of naming a file "
+            "here."
         )
 
 
@@ -176,7 +174,7 @@ def collect(chunks: Chunks, n_rows: int | None, width: int, dtype: Any) -> Array
 def writer(to: Path, output: Output, model: Model | None, source: Source) -> Write:
     """What takes a stream of (values, carry) to a file, ids of the source in front."""
     if source.remote:
-        refuse_writing(to)
+        refuse_writing(to, source)
     columns, dtype = output.name if model is None else output.columns(model), output.dtype
     assert dtype is not None
 

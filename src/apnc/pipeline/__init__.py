@@ -78,27 +78,28 @@ class Stage:
 
     Attributes
     ----------
-    name : as progress, plans and checkpoints call it.
+    name : as progress and plans call it.
     run : the stage itself.
-    passes : over the source.
-    grows : what its time grows with: "rows", "iterations" (over the rows), "landmarks", or "sample" (nothing).
+    grows : what its time grows with: "rows", "rows x landmarks", "iterations" (over the rows), "landmarks", or "sample"
+        (nothing).
+    passes : over the source; None: one where the start is a partition of all rows.
 
     """
 
     name: str
     run: Callable[[Fit], Fit]
     grows: str
-    passes: int = 0
+    passes: int | None = 0
 
     def reads(self, settings: Settings) -> int:
-        """Passes over the source; a start from a partition of all rows takes one."""
-        return int(settings.needs_all_rows) if self.name == "starting" else self.passes
+        """Passes over the source."""
+        return int(settings.needs_all_rows) if self.passes is None else self.passes
 
     def announce(self, fit: Fit) -> None:
         """Tell the progress what begins."""
         n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
         passes = self.reads(fit.settings)
-        all_rows = passes or self.grows in ("rows", "iterations")
+        all_rows = passes or self.grows.startswith(("rows", "iterations"))
         max_iter = fit.settings.max_iter if self.grows == "iterations" else None
         fit.job.progress.stage(self.name, n if all_rows else None, max(1, passes), max_iter)
 
@@ -109,8 +110,8 @@ EMBEDDING_STAGES = (
 )
 STAGES = (
     *EMBEDDING_STAGES,
-    Stage("starting", start_centroids, "sample"),
-    Stage("embedding", embed_rows, "rows", 1),
+    Stage("starting", start_centroids, "sample", None),
+    Stage("embedding", embed_rows, "rows x landmarks", 1),
     Stage("clustering", cluster, "iterations"),
     Stage("labels", label_rows, "rows"),
 )

@@ -133,8 +133,8 @@ class Budget:
         share = CHUNK_BYTES if self.limit is None else (self.limit - NOMINAL_BASE) // CHUNKS_OF_LIMIT
         return max(LEAST_CHUNK_BYTES, min(CHUNK_BYTES, share))
 
-    def require(self, needs: Needs, sizes: Sizes) -> None:
-        """Refuse a limit below the sum of what is needed, and say which limit or which sizes would do."""
+    def require(self, needs: Needs, sizes: Sizes, fitted: bool = False) -> None:
+        """Refuse a limit below the sum of what is needed; say which limit or, before a fit, which sizes would do."""
         parts = needs(sizes, self)
         if self.limit is None or sum(parts.values()) <= self.free:
             return
@@ -145,7 +145,8 @@ class Budget:
         shown = ", ".join(f"{name} {show_bytes(size)}" for name, size in parts.items() if size >= 10**6)
         raise ValueError(
             f"memory_limit={show_bytes(self.limit)} is too small: this needs at least {show_bytes(enough.limit or 0)} "
-            f"({show_bytes(self.base)} is in use already; {shown}). Raise the limit{self._instead(needs, sizes)}."
+            f"({show_bytes(self.base)} is in use already; {shown}). Raise the "
+            f"limit{'' if fitted else self._instead(needs, sizes)}."
         )
 
     def _instead(self, needs: Needs, sizes: Sizes) -> str:

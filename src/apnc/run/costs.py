@@ -87,6 +87,12 @@ def clustering(problem: Problem) -> dict[str, float]:
     }
 
 
+def applying(problem: Problem) -> dict[str, float]:
+    """A fitted model over rows: coefficients, chunks under way, results that stay in memory."""
+    parts = clustering(problem)
+    return {name: parts[name] for name in ("coefficients", "chunks", "labels", "other")}
+
+
 def most(problem: Problem) -> dict[str, float]:
     """The stage that needs most, with Y in a file."""
     stages = [sampling(problem), coefficients(problem), clustering(problem)]

@@ -128,7 +128,7 @@ class Rehearsal:
 def forecast(job: Job, settings: Settings, stages: Sequence[Stage]) -> Forecast:
     """From a rehearsal on some rows of the data to the whole of it; refuses a memory limit that cannot be kept."""
     if job.source.remote:
-        raise ValueError("plan is for fits on this machine, not on Spark.")
+        raise ValueError(f"plan is for fits on this machine, not on {job.source.engine}.")
     if settings.kernel.kernel == "precomputed":
         raise ValueError(
             "A fit on a given kernel matrix has nothing to plan: the matrix is in memory already."
@@ -224,8 +224,8 @@ def _seconds(stage: Stage, rehearsal: Rehearsal, sizes: costs.Sizes, settings: S
     if stage.grows == "iterations":
         wider = sizes.n_components / few.n_components
         return found * rows * wider * _iterations(settings) / rehearsal.clock.n_iter
-    if stage.grows == "rows" or stage.reads(settings):
-        return found * rows * (work if stage.name == "embedding" else 1.0)
+    if stage.grows.startswith("rows") or stage.reads(settings):
+        return found * rows * (work if stage.grows == "rows x landmarks" else 1.0)
     return found * work
 
 

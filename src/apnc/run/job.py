@@ -60,6 +60,17 @@ class Job:
         if self.budget.limit is not None:
             self.budget.require(self.needs, sizes)
 
+    def require_to_apply(self, n_landmarks: int, n_components: int) -> None:
+        """Refuse a memory limit that a fitted model of that size cannot keep."""
+        if self.budget.limit is None:
+            return
+        sizes = costs.Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
+
+        def needs(sizes: costs.Sizes, budget: Budget) -> dict[str, float]:
+            return costs.applying(replace(self, budget=budget).problem(sizes))
+
+        self.budget.require(needs, sizes, fitted=True)
+
     def allows(self, sizes: costs.Sizes) -> bool:
         """Whether a fit of such sizes keeps the memory limit."""
         return self.budget.limit is None or sum(self.needs(sizes).values()) <= self.budget.free
@@ -98,5 +109,5 @@ class Job:
                 with self.progress, watched(partial(self.progress.note, COMPILING)):
                     yield
         except MissingValuesError:
-            layout = Layout(8 * self.source.held, self.threads, CHUNK_BYTES)
+            layout = self.layout(8 * self.source.held)
             refuse_missing(self.source, layout.rows_per_chunk(None, self.source.read_bytes))

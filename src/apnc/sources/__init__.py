@@ -53,7 +53,7 @@ def open(
     id_columns : columns written in front of labels; they are not features.
     weight_column : column of weights.
     drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
-    format : one of the values of ``FORMATS``, where the name does not tell.
+    format : a name in ``FORMATS``, where the name does not tell.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
     object_field : the field of each JSON line that is the instance; default: the whole value. Of a DataFrame: the
         column of objects.

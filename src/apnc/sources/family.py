@@ -44,6 +44,7 @@ class Source(ABC):
     is_sparse : rows are CSR matrices.
     remote : rows are on the machines of an engine of their own.
     numbered : what the user holds beside the rows (start labels) can be matched with them by number.
+    engine : where the rows are, for messages.
     memory : of a remote source, how its memory is set, for messages.
     skipping : how to skip rows with missing values, for messages.
 
@@ -63,6 +64,7 @@ class Source(ABC):
     is_sparse: bool = False
     remote: bool = False
     numbered: bool = False
+    engine: str = "this machine"
     memory: str = ""
     skipping: str = "drop_null=True (in apnc.sources.open, or --drop-null)"
 

@@ -25,6 +25,8 @@ from apnc.sources.tables import Packed, TableSource, request_of
 from apnc.typing import Array
 
 NAME = "the DataFrame"
+#: Types of columns of single values.
+SCALARS = {"int": np.int32, "float": np.float32, "double": np.float64}
 #: Memory of an object, about: nothing is known of it.
 OBJECT_BYTES = 10_000
 #: Rows by which it is told whether vectors are mostly zeros.
@@ -71,6 +73,7 @@ class Remote(Source):
     frame: Any
     used: tuple[str, ...]
     remote = True
+    engine = "Spark"
     memory = "on Spark, memory is set by spark.executor.memory"
     skipping = "df.na.drop()"
 
@@ -269,15 +272,14 @@ class Append:
 
 def column_type(output: Any) -> str:
     """Spark's type of a column of values; lists of what is no float64 are of float32."""
-    if not output.prefix:
-        return "int"
-    return "array<double>" if output.dtype is np.float64 else "array<float>"
+    value = {np.int32: "int", np.float64: "double"}.get(output.dtype, "float")
+    return f"array<{value}>" if output.prefix else value
 
 
 def _as_column(values: Array, type_: str) -> Any:
     """An array as an Arrow column of integers, or of lists for each row."""
-    if type_ == "int":
-        return pa.array(values.astype(np.int32))
+    if type_ in SCALARS:
+        return pa.array(values.astype(SCALARS[type_]))
     item = np.float32 if type_ == "array<float>" else np.float64
     if not len(values):
         return pa.array([], pa.list_(pa.from_numpy_dtype(item)))
