@@ -102,7 +102,7 @@ def test_names_with_backticks_are_quoted(spark, tmp_path):
     """Any name of a column is a name to Spark: those that are kept are written, as they are called."""
     from apnc.engines.spark import commands
 
-    frame = spark.range(4).selectExpr("id AS `a``b`", "id * 2.0 AS x", "0 AS label")
+    frame = spark.range(4).selectExpr("id AS `a``b`", "CAST(id AS DOUBLE) AS x", "0 AS label")
     source = apnc.sources.open(frame, columns=["x"], id_columns=["a`b"])
     commands.write(frame, source, "label", str(tmp_path / "out.parquet"))
     assert spark.read.parquet(str(tmp_path / "out.parquet")).columns == ["a`b", "label"]

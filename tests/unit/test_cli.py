@@ -339,7 +339,7 @@ def test_one_configuration_file_for_all_commands(folder):
     [
         ("n-clutsers = 3", "run.toml: there is no option 'n-clutsers'. Did you mean n-clusters?"),
         ("debug = true", "run.toml: there is no option 'debug'"),
-        ("= 3", "run.toml is no TOML"),
+        ("= 3", "run.toml is not a valid TOML"),
         ("n-jobs = [1]", "run.toml: n-jobs = [1] is not what --n-jobs takes"),
         ("drop-null = 1", "run.toml: drop-null = 1 is not"),
         ("id_columns = 3", "run.toml: id_columns = 3 is not what --id-columns takes"),

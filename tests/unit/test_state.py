@@ -99,11 +99,14 @@ def test_instances_as_a_start_are_compared_with_the_rows(tmp_path):
             KernelKMeans(2, init=X[:2]).fit(data)
 
 
-def test_instances_are_no_start_for_a_given_kernel():
+def test_instances_of_a_given_kernel_start_a_fit():
+    """Rows of kernel values; the same whether it was fitted before or not."""
     K = X @ X.T
-    for km in (KernelKMeans(2, kernel="precomputed"), KernelKMeans(2, kernel="precomputed").fit(K)):
-        with pytest.raises(ValueError, match="init as instances cannot be used with kernel='precomputed'"):
-            km.set_params(init=K[:2]).fit(K)
+    new, again = KernelKMeans(2, kernel="precomputed"), KernelKMeans(2, kernel="precomputed").fit(K)
+    expected, found = (km.set_params(init=K[:2], random_state=0).fit(K).labels_ for km in (new, again))
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="init has 5 features, but the rows have 200"):
+        KernelKMeans(2, kernel="precomputed", init=K[:2, :5]).fit(K)
 
 
 def test_a_plan_does_not_draw_from_a_random_state():

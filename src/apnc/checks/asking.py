@@ -66,10 +66,6 @@ def _start(estimator: Any, given: SimpleNamespace, source: Source) -> Any:
                 "init as start labels goes with rows in memory, not with a file or a Spark DataFrame."
             )
         return check_start_labels(np.asarray(given.init), source.n_rows or 0, k)
-    if estimator.kernel == "precomputed":
-        raise ValueError(
-            "init as instances cannot be used with kernel='precomputed'; pass start labels or a name."
-        )
     instances = data.read_instances(estimator, given.init)
     if n_rows(instances) != k:
         raise ValueError(f"init has {n_rows(instances)} instances, expected n_clusters={k}.")

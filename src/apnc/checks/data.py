@@ -142,6 +142,8 @@ def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
 
 def read_instances(estimator: Any, instances: Any) -> Any:
     """Instances that a parameter holds, as rows for an engine; the estimator learns nothing from them."""
+    if estimator.kernel == "precomputed":
+        return GivenRows(as_csr(check_array(instances, accept_sparse="csr")))
     before = {name: value for name, value in vars(estimator).items() if name in FEATURES}
     try:
         return read_rows(estimator, instances, reset=True)
