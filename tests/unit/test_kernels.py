@@ -184,3 +184,33 @@ def test_a_kernel_functions_own_diagonal_is_used():
     kernel.diagonal = lambda A: np.ones((len(A), 2))
     with pytest.raises(ValueError, match="diagonal"):
         normalized(words, words)
+
+
+class Counted:
+    """A function on words, and the number of pairs that it was asked for."""
+
+    def __init__(self):
+        self.values = 0
+
+    def __call__(self, A, B):
+        self.values += len(A) * len(B)
+        return overlap(A, B)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble"])
+def test_a_slow_function_is_asked_for_few_values(embedding, normalize):
+    """n l for Y, l^2 for R, and l for each row of the sample, once; diagonals are among the slack of a fifth."""
+    rng = np.random.default_rng(0)
+    words = ["".join(word) for word in rng.choice(list("abcdef"), (2241, 7))]
+    kernel, landmarks = Counted(), 60
+    KernelKMeans(
+        3,
+        kernel=kernel,
+        embedding=embedding,
+        normalize_kernel=normalize,
+        n_landmarks=landmarks,
+        random_state=0,
+    ).fit(words)
+    n, sample = len(set(words)), 2048
+    assert kernel.values <= 1.2 * (n * landmarks + landmarks**2 + landmarks * sample)

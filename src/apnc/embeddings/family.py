@@ -122,6 +122,11 @@ class Portions:
     rows: Any
     parts: tuple[Array, ...] = ()
 
+    @property
+    def joined(self) -> Array:
+        """R K_L(x), all portions side by side."""
+        return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts, axis=1)
+
 
 def leading_zeros(weights: Array) -> int:
     """Columns on the left without any weight."""
@@ -182,8 +187,10 @@ class Join:
     unit: bool = False
 
     def __call__(self, chunk: Chunk) -> Chunk:
-        parts = chunk.rows.parts
-        Y = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return chunk.with_rows(self.finished(chunk.rows.joined))
+
+    def finished(self, Y: Array) -> Array:
+        """R K_L(x) of some rows as Y; may write into it."""
         if self.unit:
             norms = np.sqrt(np.einsum("ij,ij->i", Y, Y))
             Y *= np.divide(1, norms, out=np.zeros_like(norms), where=norms > UNSEEN)[:, None]
@@ -193,7 +200,7 @@ class Join:
                 "Some rows have kernel values too large to compute with. Look for outliers, scale the features "
                 "(for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
             )
-        return chunk.with_rows(Y)
+        return Y
 
 
 def _begin(chunk: Chunk) -> Chunk:
@@ -201,27 +208,26 @@ def _begin(chunk: Chunk) -> Chunk:
 
 
 def embed(
-    chunks: Chunks,
-    kernel: Kernel,
-    coefficients: Coefficients,
-    dtype: type,
-    out: type = np.float32,
-    raw: bool = False,
+    chunks: Chunks, kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
 ) -> Chunks:
-    """Algorithm 1: embed every row, block after block.
-
-    ``dtype`` is the type of the products, ``out`` the type of Y. Rows of a normalised kernel are scaled to
-    norm 1 unless ``raw`` asks for R K_L(x) itself.
-    """
-    for step in embedding_steps(kernel, coefficients, dtype, out, raw):
+    """Algorithm 1: embed every row, block after block; ``dtype`` is the type of the products, ``out`` that of Y."""
+    for step in embedding_steps(kernel, coefficients, dtype, out):
         chunks = chunks.map(step)
     return chunks
 
 
 def embedding_steps(
-    kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32, raw: bool = False
+    kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
 ) -> list[Callable[[Chunk], Chunk]]:
     """The maps of Algorithm 1: q blocks, and the join."""
-    unit = kernel.unit and coefficients.discrepancy.of_products and not raw
-    blocks = [EmbedBlock(kernel, block, dtype) for block in coefficients.blocks]
-    return [_begin, *blocks, Join(out, unit)]
+    return [*block_steps(kernel, coefficients, dtype), join_of(kernel, coefficients, out)]
+
+
+def block_steps(kernel: Kernel, coefficients: Coefficients, dtype: type) -> list[Callable[[Chunk], Chunk]]:
+    """Algorithm 1 up to the join: rows become the portions of R K_L(x)."""
+    return [_begin, *(EmbedBlock(kernel, block, dtype) for block in coefficients.blocks)]
+
+
+def join_of(kernel: Kernel, coefficients: Coefficients, out: type = np.float32) -> Join:
+    """The last step of Algorithm 1; rows of a normalised kernel are scaled to norm 1."""
+    return Join(out, kernel.unit and coefficients.discrepancy.of_products)

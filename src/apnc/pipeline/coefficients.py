@@ -6,9 +6,10 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.embeddings import Coefficients, NystroemEmbedding
-from apnc.embeddings.family import embed
-from apnc.engines.contract import Chunks, SingleChunk
+from apnc.embeddings.family import Portions, block_steps
+from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel
+from apnc.kernels.remembering import RememberingKernel
 from apnc.model import EmbeddingModel
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.sampling import Sample
@@ -27,15 +28,20 @@ def fit_coefficients(fit: Fit) -> Fit:
     diagonal = kernel.diagonal(seeding.rows)
     checks.refuse_overflow(diagonal)
     rng = np.random.default_rng(derive(settings.seed, "coefficients"))
-    found = settings.embedding.coefficients(landmarks.rows, kernel, fit.sizes.n_components, rng)
+    known = RememberingKernel(kernel)
+    found = settings.embedding.coefficients(landmarks.rows, known, fit.sizes.n_components, rng)
     checks.warn_if_indefinite(found)
-    norms = found if found.discrepancy.of_products else nystroem(landmarks, kernel)
-    Y = embed_sample(seeding, kernel, norms, dtype, np.float64, raw=True)
-    residual = measure_residual(Y, diagonal, seeding.weights)
+    Y = embed_sample(seeding, known, found, dtype)
+    spanned = (
+        Y
+        if found.discrepancy.of_products
+        else embed_sample(seeding, known, nystroem(landmarks, known), dtype)
+    )
+    residual = measure_residual(spanned.astype(np.float64), diagonal, seeding.weights)
     checks.advise_on_residual(residual, found)
     blocks = tuple(replace(block, landmarks=kernel.remember(block.landmarks)) for block in found.blocks)
     model = EmbeddingModel(kernel, replace(found, blocks=blocks), residual, drawn.scaling)
-    return replace(fit, embedding=model)
+    return replace(fit, embedding=model, sample=Y)
 
 
 def nystroem(landmarks: Sample, kernel: Kernel) -> Coefficients:
@@ -52,15 +58,10 @@ def measure_residual(Y: Array, diagonal: Array, weights: Array) -> float:
     return float(np.average(1.0 - share, weights=weights[known]))
 
 
-def embed_sample(
-    sample: Sample,
-    kernel: Kernel,
-    coefficients: Coefficients,
-    dtype: type,
-    out: type = np.float32,
-    raw: bool = False,
-) -> Array:
-    """Y of a sample that the driver holds."""
-    chunk = SingleChunk.of(sample.rows, sample.weights)
-    embedded: Chunks = embed(chunk, kernel, coefficients, dtype, out, raw)
-    return next(iter(embedded)).rows
+def embed_sample(sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: type) -> Array:
+    """R K_L(x) of a sample that the driver holds."""
+    chunks = SingleChunk.of(sample.rows, sample.weights)
+    for step in block_steps(kernel, coefficients, dtype):
+        chunks = chunks.map(step)
+    portions: Portions = chunks.chunk.rows
+    return portions.joined

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
+from apnc.embeddings.family import join_of
 from apnc.engines.contract import Chunk
 from apnc.pipeline.coefficients import embed_sample
 from apnc.pipeline.state import Fit
@@ -19,13 +20,14 @@ def start_centroids(fit: Fit) -> Fit:
     if fit.settings.needs_all_rows:
         return replace(fit, start=_start_of_partition(fit))
     settings, model, dtype = fit.settings, fit.embedding, fit.job.dtype
+    join = join_of(model.kernel, model.coefficients)
     if isinstance(settings.init, Sample):
         rows = settings.init.rows if model.scaling is None else model.scaling(settings.init.rows, dtype)
         given = Sample(rows, settings.init.weights)
-        start = embed_sample(given, model.kernel, model.coefficients, dtype).astype(np.float64)
-        return replace(fit, start=start)
+        start = join.finished(embed_sample(given, model.kernel, model.coefficients, dtype))
+        return replace(fit, start=start.astype(np.float64))
     sample = fit.drawn.samples["seeding"]
-    Y = embed_sample(sample, model.kernel, model.coefficients, dtype)
+    Y = join.finished(fit.sample.copy())
     seed, e, spread = derive(settings.seed, "seeds"), model.coefficients.discrepancy, fit.data().spread
     start = seed_centroids(
         Y, sample.weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread

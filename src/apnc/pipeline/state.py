@@ -60,6 +60,7 @@ class Fit:
     kept : releases what is kept between passes when the fit ends.
     drawn : from "sampling": counts and samples.
     embedding : from "coefficients".
+    sample : from "coefficients": R K_L(x) of the sample of rows among which clusters start.
     start : from "starting": first centroids, shape (k, m).
     Y : from "embedding": all embedded rows, kept.
     found : from "clustering".
@@ -73,6 +74,7 @@ class Fit:
     kept: ExitStack = field(default_factory=ExitStack)
     drawn: Drawn = UNKNOWN
     embedding: EmbeddingModel = UNKNOWN
+    sample: Array = UNKNOWN
     start: Array = UNKNOWN
     Y: Chunks = UNKNOWN
     found: LloydResult = UNKNOWN
