@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apnc.checks import fit as checks
+from apnc.clustering.lloyd import assign_all
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.embeddings.family import join_of
-from apnc.engines.contract import Chunk
+from apnc.engines.contract import Chunk, SingleChunk
 from apnc.pipeline.coefficients import embed_sample
 from apnc.pipeline.state import Fit
 from apnc.sampling import Hash, Sample, keys_of
@@ -17,22 +19,38 @@ from apnc.typing import Array
 
 def start_centroids(fit: Fit) -> Fit:
     """The first centroids by any of the ways of ``init``."""
+    model = fit.embedding
+    Y = join_of(model.kernel, model.coefficients).finished(fit.sample.copy())
     if fit.settings.needs_all_rows:
-        return replace(fit, start=_start_of_partition(fit))
-    settings, model, dtype = fit.settings, fit.embedding, fit.job.dtype
-    join = join_of(model.kernel, model.coefficients)
-    if isinstance(settings.init, Sample):
-        rows = settings.init.rows if model.scaling is None else model.scaling(settings.init.rows, dtype)
-        given = Sample(rows, settings.init.weights)
-        start = join.finished(embed_sample(given, model.kernel, model.coefficients, dtype))
-        return replace(fit, start=start.astype(np.float64))
-    sample = fit.drawn.samples["seeding"]
-    Y = join.finished(fit.sample.copy())
-    seed, e, spread = derive(settings.seed, "seeds"), model.coefficients.discrepancy, fit.data().spread
-    start = seed_centroids(
-        Y, sample.weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread
+        start = _start_of_partition(fit)
+    elif isinstance(fit.settings.init, Sample):
+        start = _start_of_instances(fit, fit.settings.init)
+    else:
+        start = _best_start(fit, Y)
+    if fit.spans is not None:
+        weights, e = fit.drawn.samples["seeding"].weights, model.coefficients.discrepancy
+        labels = assign_all(SingleChunk.of(Y, weights), start, e).labels
+        checks.advise_on_residual(model, fit.spans.loss(labels, weights, fit.settings.n_clusters))
+    return replace(fit, start=start, spans=None)
+
+
+def _start_of_instances(fit: Fit, given: Sample) -> Array:
+    """Instances that the user gave, embedded."""
+    model, dtype = fit.embedding, fit.job.dtype
+    rows = given.rows if model.scaling is None else model.scaling(given.rows, dtype)
+    embedded = embed_sample(Sample(rows, given.weights), model.kernel, model.coefficients, dtype)
+    return join_of(model.kernel, model.coefficients).finished(embedded).astype(np.float64)
+
+
+def _best_start(fit: Fit, Y: Array) -> Array:
+    """The best of some starts on the sample Y."""
+    settings, weights = fit.settings, fit.drawn.samples["seeding"].weights
+    seed, e, spread = (
+        derive(settings.seed, "seeds"),
+        fit.embedding.coefficients.discrepancy,
+        fit.data().spread,
     )
-    return replace(fit, start=start)
+    return seed_centroids(Y, weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread)
 
 
 def _start_of_partition(fit: Fit) -> Array:
