@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.embeddings.family import join_of
 from apnc.engines.contract import Chunk
+from apnc.kernels.remembering import RememberingKernel
 from apnc.pipeline.coefficients import embed_sample
 from apnc.pipeline.state import Fit
 from apnc.sampling import Hash, Sample, keys_of
@@ -24,13 +26,16 @@ def start_centroids(fit: Fit) -> Fit:
     if isinstance(settings.init, Sample):
         rows = settings.init.rows if model.scaling is None else model.scaling(settings.init.rows, dtype)
         given = Sample(rows, settings.init.weights)
-        start = join.finished(embed_sample(given, model.kernel, model.coefficients, dtype))
+        l = model.coefficients.n_landmarks  # noqa: E741
+        kernel = RememberingKernel(model.kernel, lambda n: fit.job.progress.rows(n // l))
+        start = join.finished(embed_sample(given, kernel, model.coefficients, dtype))
         return replace(fit, start=start.astype(np.float64))
     sample = fit.drawn.samples["seeding"]
     Y = join.finished(fit.sample.copy())
     seed, e, spread = derive(settings.seed, "seeds"), model.coefficients.discrepancy, fit.data().spread
+    on_pass = partial(fit.job.progress.rows, len(Y))
     start = seed_centroids(
-        Y, sample.weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread
+        Y, sample.weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread, on_pass
     )
     return replace(fit, start=start)
 
