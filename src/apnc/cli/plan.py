@@ -21,7 +21,7 @@ def plan(context: typer.Context) -> None:
     Example: apnc plan events.parquet -k 10 --memory-limit 2GB
     """
     given = context.params
-    km = estimator_of(context, verbose=0)
+    km = estimator_of(context, verbose=1)
     with opened(given["data"], given) as source:
         before = context.obj.seconds()
         found = km.plan(source)
