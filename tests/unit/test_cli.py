@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 import apnc
 from apnc.cli.app import app
-from apnc.cli.guessing import meant
 from apnc.cli.reference import page
+from apnc.cli.spelling import meant
 
 ROOT = Path(__file__).parents[2]
 X, Y = make_blobs(600, n_features=3, centers=3, cluster_std=0.5, random_state=0)

@@ -6,7 +6,7 @@ import typer
 
 from apnc.cli import options as opt
 from apnc.cli.declaring import takes
-from apnc.cli.method import estimator_of
+from apnc.cli.estimator_options import estimator_of
 from apnc.cli.printing import show_json, show_lines
 from apnc.cli.reading import opened
 from apnc.run.forecast import Forecast

@@ -133,9 +133,9 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         ``configuration`` (JSON values) is kept in it for people to read.
         """
-        from apnc.estimators import files
+        from apnc.estimators import saving
 
-        return files.save(self, path, configuration)
+        return saving.save(self, path, configuration)
 
 
 def is_fitted_attribute(name: str) -> bool:

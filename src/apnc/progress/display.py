@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from apnc.progress.contract import SILENT, Progress, State
+from apnc.progress.listener import SILENT, Progress, State
 from apnc.progress.stage import Stage, duration
 
 Clock = Callable[[], float]
