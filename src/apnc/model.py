@@ -97,7 +97,7 @@ class Clusters:
     Attributes
     ----------
     centroids : array of shape (k, m), in embedding space.
-    inertia : weighted sum of squared distances to the nearest centroid, on the kernel's scale.
+    inertia : weighted sum of squared distances to the nearest centroid, in the kernel's space.
     n_iter : iterations of the full run.
     sizes : array of shape (k,), the weight of each cluster.
 
@@ -163,7 +163,7 @@ class Model:
 
     @property
     def beta(self) -> float:
-        """From discrepancies to the kernel's scale."""
+        """From discrepancies to distances of the kernel's space."""
         return self.embedding.coefficients.beta
 
     @property

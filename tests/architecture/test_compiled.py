@@ -11,9 +11,9 @@ import pytest
 import apnc
 
 FIT = """
-import numpy as np, apnc
+import sys, numpy as np, apnc
 X = np.random.default_rng(0).normal(size=(300, 2))
-print(apnc.__file__, apnc.KernelKMeans(2, n_landmarks=20, random_state=0).fit(X).n_iter_)
+print(apnc.__file__, apnc.KernelKMeans(2, n_landmarks=20, random_state=0, verbose=int(sys.argv[1])).fit(X).n_iter_)
 """
 
 
@@ -26,18 +26,22 @@ def installed(tmp_path):
     return package
 
 
-def fit(package, home):
+def fit(package, home, verbose=0):
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA", "XDG"))}
     environment |= {"HOME": str(home), "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", FIT], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FIT, str(verbose)], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert str(package) in done.stdout
+    return done.stderr
 
 
 def test_a_read_only_install_caches_in_the_users_folder(installed, tmp_path):
-    fit(installed, tmp_path / "home")
+    assert fit(installed, tmp_path / "home") == "", "nothing is said to who did not ask"
     assert list((tmp_path / "home").rglob("*.nbi"))
 
 
 def test_nowhere_to_write_is_no_error(installed, tmp_path):
-    fit(installed, "/dev/null")
+    said = fit(installed, "/dev/null", verbose=1)
+    assert said.count("compiling the loops (in every process: no cache folder can be written") == 1

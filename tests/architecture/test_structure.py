@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,30 @@ def test_the_map_is_written_from_the_layers():
     assert (DOCS / PICTURE).read_text() == picture()
     text = (DOCS / "architecture.md").read_text()
     assert page(text) == text
+
+
+#: Names of modules that several folders have, each for a reason.
+SHARED_NAMES = {
+    "family": "what all members of a family offer: kernels, embeddings, discrepancies, sources",
+    "registry": "all engines, all estimators, by name",
+    "nearest": "the nearest centroid, and its compiled loops",
+    "model": "a fitted model, and its face in pyspark.ml",
+    "fit": "the command, and what a fit refuses and warns of",
+}
+
+
+def test_no_two_modules_share_a_name_without_a_reason():
+    counted = Counter(path.stem for path in modules() if not path.stem.startswith("__"))
+    assert {name for name, n in counted.items() if n > 1} <= set(SHARED_NAMES)
+
+
+def test_commands_are_in_files_of_their_names():
+    pytest.importorskip("typer")
+    from apnc.cli.app import app
+
+    assert len(app.registered_commands) >= 7
+    for command in app.registered_commands:
+        assert command.callback.__module__ == f"apnc.cli.{command.callback.__name__}"
 
 
 def test_few_know_spark():

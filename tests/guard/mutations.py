@@ -82,8 +82,8 @@ MUTATIONS = {
     ),
     "the nearest centroid by the sign of the product": (
         "discrepancy/family.py",
-        "e = scale - 2 * (Y @ C.T.astype(Y.dtype))",
-        "e = scale + 2 * (Y @ C.T.astype(Y.dtype))",
+        "e = magnitude - 2 * (Y @ C.T.astype(Y.dtype))",
+        "e = magnitude + 2 * (Y @ C.T.astype(Y.dtype))",
         f"{UNIT}/test_clustering.py",
     ),
     "columns are scaled by the variance": (

@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items):
 def missing():
     """What Spark would need, if anything."""
     try:
-        from apnc.engines.spark.starting import check_java
+        from apnc.engines.spark.launching import check_java
         from apnc.spark import JavaMissingError
 
         check_java()

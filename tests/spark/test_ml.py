@@ -484,7 +484,7 @@ class TestStarting:
         assert context.pythonExec == "python3"
 
     def test_no_java_is_said_in_a_sentence(self, monkeypatch, tmp_path):
-        from apnc.engines.spark import starting
+        from apnc.engines.spark import launching
         from apnc.spark import JavaMissingError
 
         monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -492,11 +492,11 @@ class TestStarting:
         with pytest.raises(
             JavaMissingError, match=r"17 or newer; found no java that runs \(JAVA_HOME is not"
         ):
-            starting.check_java()
+            launching.check_java()
 
     @pytest.mark.parametrize(("said", "found"), [("1.8.0_392", 8), ("11.0.2", 11)])
     def test_an_old_java_is_named(self, monkeypatch, tmp_path, said, found):
-        from apnc.engines.spark import starting
+        from apnc.engines.spark import launching
         from apnc.spark import JavaMissingError
 
         java = tmp_path / "bin" / "java"
@@ -505,9 +505,9 @@ class TestStarting:
         java.chmod(0o755)
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
         with pytest.raises(JavaMissingError, match=f"found Java {found} in .*JAVA_HOME is {tmp_path}"):
-            starting.check_java()
+            launching.check_java()
         java.write_text("#!/bin/sh\necho 'openjdk version \"21\" 2023-09-19' >&2\n")
-        starting.check_java()
+        launching.check_java()
 
     def test_workers_run_this_interpreter(self, spark):
         from pyspark.sql.functions import udf

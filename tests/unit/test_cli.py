@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 import apnc
 from apnc.cli.app import app
-from apnc.cli.guessing import meant
 from apnc.cli.reference import page
+from apnc.cli.spelling import meant
 
 ROOT = Path(__file__).parents[2]
 X, Y = make_blobs(600, n_features=3, centers=3, cluster_std=0.5, random_state=0)
@@ -773,11 +773,11 @@ def test_plan_counts_what_every_run_has_to_load(folder):
     assert 0.5 * (time.perf_counter() - begin) < told["seconds"]
 
 
-def test_compiling_is_announced_once(folder, tmp_path):
+@pytest.mark.parametrize("command", [["fit", "--labels", "l.csv"], ["plan"]], ids=lambda words: words[0])
+def test_compiling_is_announced_once(folder, tmp_path, command):
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    words = ["fit", "rows.csv", "--exclude", "key", "--n-clusters", 3, "--labels", "l.csv"]
     for expected in (1, 0):
-        started = process(*words, environment=cold)
+        started = process(*command, "rows.csv", "--exclude", "key", "--n-clusters", 3, environment=cold)
         _, error = started.communicate(timeout=300)
         assert started.returncode == 0
-        assert error.count("compiling loops for this machine") == expected
+        assert error.count("compiling the loops (once per machine) ...") == expected

@@ -14,7 +14,7 @@ from apnc.discrepancy import Discrepancy, Euclidean, Manhattan
 from apnc.embeddings import Block, Coefficients
 from apnc.estimators import ESTIMATORS, register
 from apnc.kernels import CallableKernel, NormalizedKernel, PrecomputedKernel, VectorKernel
-from apnc.kernels.objects import Witness
+from apnc.kernels.given import Witness
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.parameters import Parameter
 from apnc.parameters.rules import Rule

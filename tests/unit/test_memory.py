@@ -1,7 +1,15 @@
 """How much memory there is, on a machine and in a container."""
 
-import pytest
+import sys
+import tomllib
+import types
+from pathlib import Path
 
+import numpy as np
+import pytest
+from packaging.requirements import Requirement
+
+from apnc import KernelKMeans
 from apnc.run import budget as memory
 
 GB = 10**9
@@ -52,3 +60,63 @@ def test_no_limit(tmp_path):
     assert available(tmp_path, "0::/\n") == float("inf")
     assert memory._of_container(tmp_path / "none", tmp_path / "none") == float("inf")
     assert memory.available() > 0
+
+
+# Systems without /proc
+
+
+class Psutil(types.ModuleType):
+    """What apnc asks psutil for, on a machine of 16 GB of which 4 GB are free."""
+
+    rss = 500_000_000
+
+    def Process(self):
+        return types.SimpleNamespace(memory_info=lambda: types.SimpleNamespace(rss=self.rss))
+
+    def virtual_memory(self):
+        return types.SimpleNamespace(total=16 * GB, available=4 * GB)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    """A system that has neither /proc nor cgroups, nor the module ``resource``, as Windows."""
+    monkeypatch.setattr(memory, "PROC", tmp_path / "none")
+    monkeypatch.setattr(memory._of_container, "__defaults__", (tmp_path / "none", tmp_path / "none"))
+    monkeypatch.setitem(sys.modules, "resource", None)
+    monkeypatch.setitem(sys.modules, "psutil", Psutil("psutil"))
+
+
+def test_psutil_where_proc_is_not_there(elsewhere):
+    assert memory.resident() == Psutil.rss
+    assert memory.available() == 4 * GB
+    assert memory.Budget().free == 3 * GB
+
+
+def test_a_limit_means_something_without_proc(elsewhere):
+    X = np.random.default_rng(0).normal(size=(5000, 4))
+    with pytest.raises(ValueError, match=r"memory_limit=520MB is too small.*\(500MB is in use already"):
+        KernelKMeans(3, n_landmarks=500, memory_limit="520MB", random_state=0).fit(X)
+    roomy = KernelKMeans(3, memory_limit="2GB", random_state=0)
+    np.testing.assert_array_equal(roomy.fit(X).labels_, KernelKMeans(3, random_state=0).fit(X).labels_)
+    assert roomy.plan(X).peak_bytes > Psutil.rss
+
+
+def test_neither_proc_nor_psutil(elsewhere, monkeypatch):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert memory.resident() == 0
+    assert memory.available() == float("inf")
+
+
+def test_linux_does_not_ask_psutil(monkeypatch):
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("there is no /proc here")
+    monkeypatch.setattr(memory, "_psutil", lambda: pytest.fail("psutil was asked"))
+    assert memory.resident() > 10**6
+    assert 0 < memory.available() < float("inf")
+
+
+def test_psutil_is_installed_where_it_is_needed():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    asked = next(Requirement(name) for name in project["dependencies"] if name.startswith("psutil"))
+    for system, needed in (("linux", False), ("darwin", True), ("win32", True)):
+        assert asked.marker.evaluate({"sys_platform": system}) is needed

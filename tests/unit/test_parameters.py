@@ -20,7 +20,7 @@ from apnc.checks.table import BROUGHT
 from apnc.cli import options
 from apnc.cli.app import app
 from apnc.cli.config import long_names
-from apnc.cli.place import PLACE
+from apnc.cli.engine_options import ENGINE
 from apnc.estimators import ESTIMATORS, register
 from apnc.parameters import REQUIRED, Parameter, rules
 
@@ -89,7 +89,7 @@ def test_options_are_those_of_the_table(command):
     groups = (
         options.FITTING,
         options.ALWAYS,
-        *((options.SAVING, PLACE, options.SHOWING, options.STRICT) if command == "fit" else ()),
+        *((options.SAVING, ENGINE, options.SHOWING, options.STRICT) if command == "fit" else ()),
     )
     declared = {"data", *(name for group in groups for name in group)}
     found = {option.name: option for option in get_command(app).commands[command].params}

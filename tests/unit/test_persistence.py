@@ -419,7 +419,7 @@ def test_a_failure_leaves_the_older_file(tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("apnc.persistence.files.write_container", full)
+    monkeypatch.setattr("apnc.persistence.contents.write_container", full)
     with pytest.raises(OSError, match="No space"):
         k_means().save(path)
     assert path.read_text() == "older"

@@ -5,13 +5,14 @@ import io
 import re
 import subprocess
 import sys
-import types
 from functools import partial
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.pipeline import Pipeline
 
+from apnc import KernelKMeans
 from apnc.progress import (
     HEARD,
     SILENT,
@@ -22,7 +23,7 @@ from apnc.progress import (
     make_progress,
     told_to_callbacks,
 )
-from apnc.progress.stage import Stage, duration, iteration_line
+from apnc.progress.stage import Stage, duration
 
 HAS_CALLBACKS = importlib.util.find_spec("sklearn.callback") is not None
 needs_callbacks = pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
@@ -84,13 +85,9 @@ def test_duration(seconds, text):
     assert duration(seconds) == text
 
 
-def test_iteration_line():
-    assert iteration_line(3, 0.01234, 123.4) == "iteration 3: shift 0.0123, inertia 123.4"
-
-
 def test_rows_of_a_known_total():
     stage = Stage("embedding", 100.0, total_rows=10_000_000, n_rows=2_500_000)
-    assert stage.share() == 0.25
+    assert (stage.done, stage.total, stage.unit) == (2_500_000, 10_000_000, "rows")
     assert stage.text(105.0) == "2,500,000 of 10,000,000 rows, 500,000 rows/s, 15 s left"
     stage.n_rows = 10_000_000
     assert stage.finished(120.0) == "10,000,000 rows in 20 s, 500,000 rows/s"
@@ -98,51 +95,46 @@ def test_rows_of_a_known_total():
 
 def test_rows_of_an_unknown_total():
     stage = Stage("sampling", 0.0, n_rows=3000)
-    assert stage.share() is None
+    assert (stage.done, stage.total) == (3000, None)
     assert stage.text(1.5) == "3,000 rows, 2,000 rows/s"
     assert stage.finished(1.5) == "3,000 rows in 1.5 s, 2,000 rows/s"
 
 
 def test_passes_over_the_rows():
     stage = Stage("sampling", 0.0, total_rows=1000, passes=2, n_rows=500)
-    assert stage.text(1.0) == "pass 1 of 2, 500 of 1,000 rows, 500 rows/s, 3 s left"
-    stage.n_rows = 1500
-    assert stage.text(3.0) == "pass 2 of 2, 500 of 1,000 rows, 500 rows/s, 1 s left"
+    assert stage.text(1.0) == "500 of 2,000 rows, 500 rows/s, 3 s left"
     stage.n_rows = 2000
-    assert stage.text(4.0) == "pass 2 of 2, 1,000 of 1,000 rows, 500 rows/s, 0.001 s left"
+    assert stage.text(4.0) == "2,000 of 2,000 rows, 500 rows/s, 0.001 s left"
     assert stage.finished(4.0) == "2 passes over 1,000 rows in 4 s, 500 rows/s"
+
+
+def test_fewer_passes_than_there_may_be():
+    stage = Stage("starting", 0.0, total_rows=100, passes=40, n_rows=700)
+    assert stage.finished(1.0) == "7 passes over 100 rows in 1 s, 700 rows/s"
 
 
 def test_iterations_bound_the_time_left():
     stage = Stage("clustering", 0.0, total_rows=1000, max_iter=41, n_rows=500)
-    text = (
-        "iteration 1 of at most 41, 500 of 1,000 rows, 500 rows/s, 2 s an iteration, at most 1 min 21 s left"
-    )
-    assert stage.text(1.0) == text
-    stage.n_iter, stage.n_rows, stage.before, stage.shift, stage.inertia = 1, 1000, 1000, 0.01234, 123.4
+    assert (stage.done, stage.total, stage.unit) == (0.5, 41, "iterations")
+    assert stage.text(1.0) == "0 of at most 41 iterations, 500 rows/s, at most 1 min 21 s left"
+    stage.n_iter, stage.n_rows, stage.before, stage.quality = 1, 1000, 1000, "shift 0.0123, inertia 123.4"
     assert stage.text(2.0) == (
-        "iteration 2 of at most 41, 0 of 1,000 rows, 500 rows/s, 2 s an iteration, at most 1 min 20 s left, "
-        "shift 0.0123, inertia 123.4"
+        "1 of at most 41 iterations, 500 rows/s, shift 0.0123, inertia 123.4, at most 1 min 20 s left"
     )
-    assert stage.finished(2.0) == (
-        "1 iteration in 2 s, 500 rows/s, 2 s an iteration, shift 0.0123, inertia 123.4"
-    )
+    assert stage.finished(2.0) == "1 iteration in 2 s, 500 rows/s, shift 0.0123, inertia 123.4"
 
 
 def test_iterations_without_rows():
     stage = Stage("clustering", 0.0, max_iter=10)
-    assert stage.text(5.0) == "iteration 1 of at most 10, 0 rows"
+    assert stage.text(5.0) == "0 of at most 10 iterations"
     stage.n_iter = 4
-    assert stage.text(8.0).startswith(
-        "iteration 5 of at most 10, 0 rows, 2 s an iteration, at most 12 s left"
-    )
+    assert stage.text(8.0) == "4 of at most 10 iterations, at most 12 s left"
 
 
-def test_an_iteration_of_more_than_one_pass():
+def test_more_rows_than_there_should_be():
     """Empty clusters cost a pass more, which must not promise more than there is."""
-    stage = Stage("clustering", 0.0, total_rows=10, max_iter=2, n_iter=1, before=10, n_rows=35)
-    assert stage.share() == 1.0
-    assert "iteration 2 of at most 2, 10 of 10 rows" in stage.text(1.0)
+    assert Stage("clustering", 0.0, total_rows=10, max_iter=2, n_iter=1, before=10, n_rows=35).done == 2
+    assert Stage("coefficients", 0.0, total_rows=10, n_rows=35).done == 10
 
 
 def test_stages_without_rows_and_empty_data():
@@ -210,7 +202,7 @@ def test_iterations_have_lines(lines, stream, clock):
     assert stream.getvalue().splitlines() == [
         "iteration 1: shift 0.5, inertia 100",
         "iteration 2: shift 0.25, inertia 100",
-        "clustering: 2 iterations in 1 s, 2,000 rows/s, 0.5 s an iteration, shift 0.25, inertia 100",
+        "clustering: 2 iterations in 1 s, 2,000 rows/s, shift 0.25, inertia 100",
     ]
 
 
@@ -224,7 +216,9 @@ def test_a_failure_is_not_called_done(lines, stream, clock):
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    assert stream.getvalue().splitlines() == ["embedding: stopped after 2 s, 300 of 1,000 rows"]
+    assert stream.getvalue().splitlines() == [
+        "embedding: stopped after 2 s, 300 of 1,000 rows, 150 rows/s, 4.7 s left"
+    ]
 
 
 def test_rows_outside_a_stage_are_not_shown(lines, stream, clock):
@@ -297,33 +291,15 @@ def test_a_terminal_without_rich_has_lines(monkeypatch, clock):
     ],
 )
 def test_when_there_are_bars(monkeypatch, tty, term, notebook, installed, bars):
+    console = pytest.importorskip("rich.console")
     monkeypatch.setenv("TERM", term)
-    monkeypatch.setattr(display, "in_notebook", lambda: notebook)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(console, "_is_jupyter", lambda: notebook)
     monkeypatch.setattr(
         display.importlib.util, "find_spec", lambda name: object() if name in installed else None
     )
-    assert display._takes_bars(Terminal() if tty else io.StringIO()) is bars
-
-
-@pytest.mark.parametrize(
-    ("name", "module", "expected"),
-    [
-        ("ZMQInteractiveShell", "ipykernel.zmqshell", True),
-        ("Shell", "google.colab._shell", True),
-        ("TerminalInteractiveShell", "IPython.terminal.interactiveshell", False),
-    ],
-)
-def test_notebooks_are_told_from_terminals(monkeypatch, name, module, expected):
-    shell = type(name, (), {"__module__": module})()
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
-    assert display.in_notebook() is expected
-
-
-def test_no_notebook_without_ipython(monkeypatch):
-    monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert not display.in_notebook()
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
-    assert not display.in_notebook()
+    shown = display.console_for_bars(Terminal() if tty else io.StringIO())
+    assert (shown is not None) is bars
 
 
 # Bars
@@ -347,10 +323,8 @@ def test_bars_on_a_terminal(terminal, clock, verbose):
     assert isinstance(progress, display.Bars)
     run_a_little(progress, clock)
     text = plain(terminal)
-    assert re.search(r"sampling .* 100 rows in 6 s", text)
-    assert re.search(
-        r"clustering .* 1 iteration in 6 s, 17 rows/s, 6 s an iteration, shift 0.5, inertia 3", text
-    )
+    assert re.search(r"sampling .* 100/100 rows, 17 rows/s +0:00:06", text)
+    assert re.search(r"clustering .* 1/1 +iterations, 17 rows/s, shift 0.5, inertia 3 +0:00:06", text)
     assert ("iteration 1: shift 0.5, inertia 3" in text) == (verbose == 2)
 
 
@@ -360,6 +334,17 @@ def test_bars_wrap_on_a_narrow_terminal(terminal, clock, monkeypatch):
     last = plain(terminal)[-600:]
     assert "inertia 3" in " ".join(last.split())
     assert "…" not in last
+
+
+def test_bars_tell_the_time_left(terminal, clock):
+    progress = make_progress(1, terminal, clock)
+    with progress:
+        progress.stage("embedding", 1000)
+        for _ in range(5):
+            clock.now += 1.0
+            progress.rows(100)
+        progress._bars.refresh()
+    assert re.search("embedding .*━╸?━* +500/1000 rows, 100 rows/s +0:00:05", plain(terminal))
 
 
 def test_bars_stop_after_a_failure(terminal, clock):
@@ -373,8 +358,94 @@ def test_bars_stop_after_a_failure(terminal, clock):
 
     with pytest.raises(RuntimeError):
         fail()
-    assert "stopped after 0.001 s, 300 of 1,000 rows" in plain(terminal)
+    assert re.search("embedding .* 300/1000 stopped", plain(terminal))
     assert not progress._bars.live.is_started
+
+
+# Stages of a fit
+
+
+class Moves(Progress):
+    """How many rows each stage announces, and how it comes to them."""
+
+    def __init__(self):
+        self.announced, self.told = {}, {}
+
+    def stage(self, name, total_rows=None, passes=1, max_iter=None):
+        self.announced[name], self.told[name] = (total_rows, passes), []
+
+    def rows(self, n):
+        self.told[list(self.told)[-1]].append(n)
+
+
+def shared_letters(A, B):
+    return np.array([[len({*a} & {*b}) for b in B] for a in A], dtype=float)
+
+
+@pytest.fixture
+def words():
+    rng = np.random.default_rng(0)
+    return ["".join(rng.choice(list("abcdefgh"), size=6)) for _ in range(900)]
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble"])
+def test_every_stage_moves(words, embedding, normalize):
+    moves = Moves()
+    km = KernelKMeans(
+        4,
+        kernel=shared_letters,
+        n_landmarks=64,
+        embedding=embedding,
+        normalize_kernel=normalize,
+        random_state=0,
+    )
+    km.fit(words, progress=moves)
+    for name, (rows, passes) in moves.announced.items():
+        assert len(moves.told[name]) >= 3, name
+        if name != "clustering":
+            assert sum(moves.told[name]) <= rows * passes, name
+    rows, _ = moves.announced["coefficients"]
+    assert rows == 64 + len(set(words))
+    assert len(moves.told["coefficients"]) >= 32
+    assert sum(moves.told["coefficients"]) >= 0.9 * rows
+
+
+@pytest.mark.parametrize(
+    ("init", "n_init", "least"),
+    [("k-means++", 1, 4), ("k-means++", 3, 6), ("random", 3, 2), ("random", 1, 0)],
+)
+def test_the_start_moves(init, n_init, least):
+    moves, X = Moves(), np.random.default_rng(0).normal(size=(600, 3))
+    KernelKMeans(5, init=init, n_init=n_init, random_state=0).fit(X, progress=moves)
+    (rows, passes), told = moves.announced["starting"], moves.told["starting"]
+    assert least <= len(told) <= passes
+    assert set(told) <= {rows} == {600}
+
+
+def test_the_start_by_given_instances_moves(words):
+    moves = Moves()
+    KernelKMeans(5, init=words[:5], kernel=shared_letters, random_state=0).fit(words, progress=moves)
+    assert moves.announced["starting"] == (5, 1)
+    assert moves.told["starting"] == [1] * 5
+
+
+def test_who_is_told_changes_nothing(words):
+    """A kernel function is called for the same pieces whether somebody is told or not."""
+
+    def fitted(**how):
+        called = []
+
+        def kernel(A, B):
+            called.append((len(A), len(B)))
+            return shared_letters(A, B)
+
+        km = KernelKMeans(4, kernel=kernel, n_landmarks=50, n_jobs=1, random_state=0).fit(words, **how)
+        return km.cluster_centers_, called
+
+    (quiet, one), (told, other) = fitted(), fitted(progress=Moves())
+    np.testing.assert_array_equal(quiet, told)
+    assert one == other
 
 
 # Callbacks of scikit-learn

@@ -22,8 +22,8 @@ from apnc.outputs import (
     atomic,
     check_names,
     check_target,
-    files,
     write,
+    writing,
 )
 
 READERS = {
@@ -81,7 +81,7 @@ def names_in(folder) -> list[str]:
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 16)
+    monkeypatch.setattr(writing, "BATCH_ROWS", 16)
 
 
 # Labels
@@ -132,7 +132,7 @@ def test_types_of_the_columns(tmp_path):
 
 
 def test_batches_are_not_those_of_the_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 64)
+    monkeypatch.setattr(writing, "BATCH_ROWS", 64)
     labels, columns = example(1000)
     for kind in (".parquet", ".arrow"):
         ids = ids_for(["key"], id_batches({"key": columns["key"]}, 3), 1000)
@@ -144,7 +144,7 @@ def test_batches_are_not_those_of_the_chunks(tmp_path, monkeypatch):
 
 
 def test_a_chunk_longer_than_a_batch_is_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 10)
+    monkeypatch.setattr(writing, "BATCH_ROWS", 10)
     labels, _ = example(25)
     write_labels(tmp_path / "labels.parquet", [(labels, np.arange(25))])
     metadata = pq.read_metadata(tmp_path / "labels.parquet")
@@ -187,7 +187,7 @@ def test_ids_may_be_null_text_times_and_dictionaries(tmp_path):
 
 
 def test_dictionaries_of_later_batches_differ(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_ROWS", 2)
+    monkeypatch.setattr(writing, "BATCH_ROWS", 2)
     batches = ({"d": pa.array([x, x]).dictionary_encode()} for x in "abc")
     write_labels(tmp_path / "l.arrow", [(np.zeros(6, np.int32), np.arange(6))], ids_for(["d"], batches, 6))
     assert READERS[".arrow"](tmp_path / "l.arrow")["d"].tolist() == list("aabbcc")
@@ -310,7 +310,7 @@ def test_ids_that_change_their_type(tmp_path, later):
     for size in (2, 100):
         batches = [{"key": [1, 2]}, {"key": later}]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files, "BATCH_ROWS", size)
+            patch.setattr(writing, "BATCH_ROWS", size)
             with pytest.raises(ValueError, match=r"type|l\.parquet cannot be written"):
                 write_labels(
                     tmp_path / "l.parquet",
@@ -339,7 +339,7 @@ def test_rows_out_of_order_and_wrong_shapes(tmp_path):
 @pytest.mark.parametrize("kind", ARRAY_KINDS)
 @pytest.mark.parametrize("lengths", [(1,), (7, 30), (1000,)])
 def test_embedding(tmp_path, monkeypatch, kind, lengths):
-    monkeypatch.setattr(files, "BATCH_BYTES", 16 * 3 * 4)
+    monkeypatch.setattr(writing, "BATCH_BYTES", 16 * 3 * 4)
     Y = np.random.default_rng(0).normal(size=(100, 3)).astype(np.float32)
     numbers = np.arange(100) * 2
     path = tmp_path / f"Y{kind}"
@@ -366,7 +366,7 @@ def test_embedding_with_ids(tmp_path):
 
 
 def test_wide_rows_make_shorter_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BATCH_BYTES", 1000)
+    monkeypatch.setattr(writing, "BATCH_BYTES", 1000)
     Y = np.zeros((100, 25), np.float32)
     write_embedding(tmp_path / "Y.parquet", [(Y, np.arange(100))], None, 25)
     assert pq.read_metadata(tmp_path / "Y.parquet").num_row_groups == 10

@@ -9,7 +9,7 @@ from apnc import checks
 from apnc.baselines.posing import INITS, warn_of
 from apnc.baselines.signatures import at_most, buckets_of, shares, signatures
 from apnc.baselines.spectral import SpectralClusterer, spectral_vectors
-from apnc.baselines.vectors import VectorRun, best_of
+from apnc.baselines.vector_kmeans import VectorRun, best_of
 from apnc.clustering.seeding import centroids_of_partition, random_rows
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import SingleChunk

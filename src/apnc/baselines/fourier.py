@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from apnc import checks
 from apnc.baselines.kernel_space import Problem
 from apnc.baselines.posing import posed, warn_of
-from apnc.baselines.vectors import VectorRun, best_of, starts_of
+from apnc.baselines.vector_kmeans import VectorRun, best_of, starts_of
 from apnc.clustering.lloyd import assign_all
 from apnc.discrepancy import Euclidean
 from apnc.engines.contract import Chunk, Chunks

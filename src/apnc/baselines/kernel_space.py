@@ -153,11 +153,11 @@ def largest_entries(K: Array) -> Array:
     return np.maximum(K.max(axis=1), -K.min(axis=1))
 
 
-def rounding(scale: Array) -> Array:
-    """What cannot be told from zero among numbers of this scale."""
+def rounding(magnitude: Array) -> Array:
+    """What cannot be told from zero among numbers of this magnitude."""
     from apnc.loops.nearest import TIE
 
-    return TIE * scale
+    return TIE * magnitude
 
 
 class Space(ABC):

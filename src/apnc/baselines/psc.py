@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from apnc import checks
 from apnc.baselines.posing import warn_of
 from apnc.baselines.spectral import SpectralClusterer, spectral_vectors
-from apnc.baselines.vectors import cluster_array
+from apnc.baselines.vector_kmeans import cluster_array
 from apnc.engines.local import n_threads
 from apnc.kernels import KernelChoice
 from apnc.rows import n_rows
@@ -83,8 +83,8 @@ def neighbour_similarity(rows: Any, t: int) -> Any:
     if n == 1:
         return sparse.csr_array(np.ones((1, 1)))
     distances, neighbours = nearest(rows, min(t, n - 1))
-    scales = distances.mean(axis=1)
-    products = 2 * scales[:, None] * scales[neighbours]
+    widths = distances.mean(axis=1)
+    products = 2 * widths[:, None] * widths[neighbours]
     apart = np.where(distances > 0, np.inf, 0.0)
     values = np.exp(-np.divide(distances**2, products, out=apart, where=products > 0))
     starts = np.arange(0, neighbours.size + 1, neighbours.shape[1])

@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from apnc.cli.apply import embed, predict
 from apnc.cli.bench import bench
+from apnc.cli.embed import embed
+from apnc.cli.estimator_options import MethodCommand
 from apnc.cli.evaluate import evaluate
 from apnc.cli.failures import BAD_INPUT, Commands
 from apnc.cli.fit import fit
 from apnc.cli.inspect import inspect
-from apnc.cli.method import MethodCommand
 from apnc.cli.plan import plan
+from apnc.cli.predict import predict
 from apnc.version import __version__
 
 app = typer.Typer(

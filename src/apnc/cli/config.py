@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from apnc.cli.guessing import meant
+from apnc.cli.spelling import meant
 
 #: Options that are not for the file: they say how to run once.
 NOT_IN_FILE = ("config", "debug", "help")

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from apnc.cli.config import long_names
-from apnc.cli.guessing import meant
+from apnc.cli.spelling import meant
 from apnc.outputs.atomic import FULL
 
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130

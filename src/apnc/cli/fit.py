@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from apnc.cli import options as opt
 from apnc.cli.config import given_options
 from apnc.cli.declaring import takes
+from apnc.cli.engine_options import ENGINE, engine_commands
+from apnc.cli.estimator_options import estimator_of
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
-from apnc.cli.method import estimator_of
-from apnc.cli.place import PLACE, place_of
 from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, opened
 from apnc.outputs import TABLE_KINDS, check_target
@@ -23,7 +23,7 @@ from apnc.progress.stage import duration
 from apnc.sources import refuse_overwriting
 
 
-@takes(opt.ROWS, opt.FITTING, opt.SAVING, PLACE, opt.SHOWING, opt.STRICT, opt.ALWAYS)
+@takes(opt.ROWS, opt.FITTING, opt.SAVING, ENGINE, opt.SHOWING, opt.STRICT, opt.ALWAYS)
 def fit(context: typer.Context) -> None:
     """Find clusters in DATA; write a model, labels, or both.
 
@@ -31,7 +31,7 @@ def fit(context: typer.Context) -> None:
     """
     given = context.params
     data, model, labels = given["data"], given["model"], given["labels"]
-    remote = place_of(given)
+    remote = engine_commands(given)
     _check_targets(data, model, labels, remote)
     km = estimator_of(context, verbose=0 if given["quiet"] else 1)
     if labels is not None and not hasattr(km, "predict"):

@@ -7,7 +7,7 @@ import typer
 from apnc.cli import options as opt
 from apnc.cli.declaring import takes
 from apnc.cli.printing import counted, features, number, show_json, show_lines, sizes
-from apnc.estimators.files import read
+from apnc.estimators.saving import read
 from apnc.persistence import NoFunctions, Origin
 from apnc.persistence.functions import Absent
 

@@ -6,7 +6,7 @@ import typer
 
 from apnc.cli import options as opt
 from apnc.cli.declaring import takes
-from apnc.cli.method import estimator_of
+from apnc.cli.estimator_options import estimator_of
 from apnc.cli.printing import show_json, show_lines
 from apnc.cli.reading import opened
 from apnc.run.forecast import Forecast
@@ -21,7 +21,7 @@ def plan(context: typer.Context) -> None:
     Example: apnc plan events.parquet -k 10 --memory-limit 2GB
     """
     given = context.params
-    km = estimator_of(context, verbose=0)
+    km = estimator_of(context, verbose=1)
     with opened(given["data"], given) as source:
         before = context.obj.seconds()
         found = km.plan(source)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from apnc import sources
-from apnc.estimators.files import read
+from apnc.estimators.saving import read
 from apnc.persistence import Functions, ModelFileError, Origin, is_model_file
 from apnc.sources import Source, SourceError
 

@@ -15,6 +15,8 @@ from apnc.typing import Array
 #: Called after each iteration with its number, the squared shift of the centroids, the inertia and the new centroids;
 #: True asks to stop there.
 OnIteration = Callable[[int, float, float, Array], bool]
+#: Called after each pass over a sample.
+OnPass = Callable[[], None]
 #: Takes a stream of (labels, carry) of consecutive chunks.
 Write = Callable[[Iterator[tuple[Array, Any]]], None]
 
@@ -163,7 +165,12 @@ def lloyd(
 
 
 def refine_stacked(
-    Y: Chunks, starts: list[Array], discrepancy: Discrepancy, max_iter: int, tol: float
+    Y: Chunks,
+    starts: list[Array],
+    discrepancy: Discrepancy,
+    max_iter: int,
+    tol: float,
+    on_pass: OnPass | None = None,
 ) -> list[Array]:
     """Algorithm 2 from several starts at once: all that still move share each pass over Y."""
     refined = [np.array(start, dtype=np.float64) for start in starts]
@@ -175,6 +182,8 @@ def refine_stacked(
             refined[restart], shift = advance(partial, nearest[restart], Y)
             if shift <= tol * partial.mean_variance:
                 moving.remove(restart)
+        if on_pass is not None:
+            on_pass()
         if not moving:
             break
     return refined

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from apnc.clustering.lloyd import SumStacked, add_stacked, refine_stacked
+from apnc.clustering.lloyd import OnPass, SumStacked, add_stacked, refine_stacked
 from apnc.discrepancy import Discrepancy
 from apnc.discrepancy.nearest import PartialSums
 from apnc.engines.contract import Chunk, Chunks, SingleChunk
@@ -24,21 +25,29 @@ def seed_centroids(
     n_init: int,
     seed: int,
     spread: Callable[[Array, Array], Chunks] = SingleChunk.of,
+    on_pass: OnPass | None = None,
 ) -> Array:
     """The best of ``n_init`` starts on a sample of embedded rows, shape (k, m).
 
     One start is used as it is; several are refined together by Lloyd's iterations on the sample and compared
-    by the weighted sum of squared discrepancies. ``spread`` gives the sample to the cores.
+    by the weighted sum of squared discrepancies. ``spread`` gives the sample to the cores; ``on_pass`` is
+    called after each pass over it.
     """
-    choose = greedy_k_means_plus_plus if init == "k-means++" else random_rows
-    starts = choose(Y, weights, k, discrepancy, [np.random.default_rng([seed, r]) for r in range(n_init)])
+    choose = partial(greedy_k_means_plus_plus, on_pass=on_pass) if init == "k-means++" else random_rows
+    rngs = [np.random.default_rng([seed, r]) for r in range(n_init)]
+    starts = choose(Y, weights, k, discrepancy, rngs)
     if n_init == 1:
         return starts[0]
     with spread(Y, weights).cached() as sample:
-        refined = refine_stacked(sample, starts, discrepancy, SAMPLE_ITERATIONS, 1e-4)
+        refined = refine_stacked(sample, starts, discrepancy, SAMPLE_ITERATIONS, 1e-4, on_pass)
         nearest = {restart: discrepancy.against(centroids) for restart, centroids in enumerate(refined)}
         last = sample.reduce(SumStacked(nearest), add_stacked)
     return refined[min(last, key=lambda restart: last[restart].inertia)]
+
+
+def most_passes(k: int, init: str, n_init: int) -> int:
+    """Passes over the sample at most: one for each centroid but the first, and those of the restarts."""
+    return max(1, (k - 1) * (init == "k-means++") + SAMPLE_ITERATIONS * (n_init > 1))
 
 
 def random_rows(
@@ -51,7 +60,12 @@ def random_rows(
 
 
 def greedy_k_means_plus_plus(
-    Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rngs: list[np.random.Generator]
+    Y: Array,
+    weights: Array,
+    k: int,
+    discrepancy: Discrepancy,
+    rngs: list[np.random.Generator],
+    on_pass: OnPass | None = None,
 ) -> list[Array]:
     """Greedy k-means++, for each generator: a centroid is the best of a few rows drawn by w e^2.
 
@@ -72,6 +86,8 @@ def greedy_k_means_plus_plus(
         every = np.arange(len(rngs))
         chosen[:, step] = np.where(mass[:, -1] > 0, candidates[every, best], chosen[:, 0])
         nearest = reached[every, best]
+        if on_pass is not None:
+            on_pass()
     return list(Y[chosen].astype(np.float64))
 
 

@@ -66,9 +66,9 @@ class Euclidean(Discrepancy):
         sizes = squared_norms(Y)
 
         def squared(C: Array) -> Array:
-            scale = sizes[:, None] + squared_norms(C)
-            e = scale - 2 * (Y @ C.T.astype(Y.dtype))
-            e[e < EQUAL * scale] = 0
+            magnitude = sizes[:, None] + squared_norms(C)
+            e = magnitude - 2 * (Y @ C.T.astype(Y.dtype))
+            e[e < EQUAL * magnitude] = 0
             return e
 
         return squared

@@ -232,7 +232,7 @@ class NearestEuclidean(NearestByBounds):
         return squares, squares, squares
 
     def margins(self, sizes: Array) -> Array:
-        """A share of the root of the scale, since bounds are not squared."""
+        """A share of the root of the magnitude, since bounds are not squared."""
         from apnc.loops.nearest import SETTLED
 
         return SETTLED * np.sqrt(sizes + self.largest)
@@ -277,7 +277,7 @@ class NearestManhattan(NearestByBounds):
         return manhattan_terms(Y)
 
     def margins(self, sizes: Array) -> Array:
-        """A share of the scale."""
+        """A share of the magnitude."""
         from apnc.loops.nearest import SETTLED
 
         return SETTLED * (sizes + self.largest)

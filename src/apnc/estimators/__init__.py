@@ -2,9 +2,9 @@
 
 from apnc.estimators.clusterer import KernelClusterer
 from apnc.estimators.embedding import KernelEmbedding
-from apnc.estimators.files import load
 from apnc.estimators.kmeans import KernelKMeans
 from apnc.estimators.registry import ESTIMATORS, register
+from apnc.estimators.saving import load
 
 register("kernel", KernelKMeans)
 register("embedding", KernelEmbedding)

@@ -124,7 +124,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         with unchanged(self):
             # A RandomState would be drawn from, and the next fit be another one.
             self.__dict__["random_state"] = deepcopy(getattr(self, "random_state", None))
-            job = self._job(X, reset=True)
+            job = self._job(X, reset=True, shown=self._progress(None))
             with job.running():
                 return forecast.forecast(job, checks.settings_of(self, job.source), self.stages)
 
@@ -133,9 +133,9 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         ``configuration`` (JSON values) is kept in it for people to read.
         """
-        from apnc.estimators import files
+        from apnc.estimators import saving
 
-        return files.save(self, path, configuration)
+        return saving.save(self, path, configuration)
 
 
 def is_fitted_attribute(name: str) -> bool:

@@ -59,7 +59,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         return self._apply(X, LABEL, to)
 
     def transform(self, X: Any, to: Any = None) -> Any:
-        """Distances to the centroids on the kernel's scale, shape (n, k), float64.
+        """Distances to the centroids in the kernel's space, shape (n, k), float64.
 
         With ``to``, written to that .npy, .parquet, .arrow or .csv file. A Spark DataFrame gets a column ``distances``.
         """

@@ -21,7 +21,7 @@ class KernelEmbedding(KernelEstimator):
         (len(A), len(B)) matrix.
     gamma : float, "local" or None, default=None
         None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
-        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the scale.
+        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
     coef0 : float, default=1
         Of polynomial and sigmoid.
     degree : float, default=3

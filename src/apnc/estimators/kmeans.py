@@ -22,7 +22,7 @@ class KernelKMeans(KernelClusterer):
         (len(A), len(B)) matrix. sigmoid is the paper's neural kernel tanh(gamma x.y + coef0).
     gamma : float, "local" or None, default=None
         None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
-        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the scale.
+        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
     coef0 : float, default=1
         Of polynomial and sigmoid.
     degree : float, default=3
@@ -60,7 +60,7 @@ class KernelKMeans(KernelClusterer):
     ----------
     labels_ : array of shape (n,), int32.
     cluster_centers_ : array of shape (k, n_components_), in embedding space.
-    inertia_ : weighted sum of squared distances to the nearest centroid, on the kernel's scale.
+    inertia_ : weighted sum of squared distances to the nearest centroid, in the kernel's space.
     n_iter_ : iterations of the full run.
     cluster_sizes_ : array of shape (k,), the weight of each cluster.
     gamma_ : gamma as used, None where the kernel has none.

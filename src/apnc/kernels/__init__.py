@@ -2,7 +2,7 @@
 
 from apnc.kernels.choice import KernelChoice
 from apnc.kernels.family import Kernel, KernelRows, NormalizedKernel
-from apnc.kernels.objects import CallableKernel, PrecomputedKernel
+from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.vectors import KERNELS, VectorKernel
 
 __all__ = [

@@ -6,31 +6,31 @@ import numpy as np
 
 from apnc.typing import Array
 
-#: Neighbour whose distance is the scale of ``gamma="local"``.
+#: Neighbour whose distance is the length scale of ``gamma="local"``.
 NEIGHBOUR = 7
 
 
 def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False) -> float:
     """Gamma of a kernel with a length scale, from distinct instances and their weights.
 
-    The scale is the mean distance over pairs (weighted by both weights), or with ``local`` the mean
-    distance to the 7th neighbour in the sample. ``rbf``: 1 / (2 scale^2) on Euclidean distances;
-    ``laplacian`` and ``chi2``: 1 / scale on their own distances. All distances zero: 1.
+    The length is the mean distance over pairs (weighted by both weights), or with ``local`` the mean
+    distance to the 7th neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
+    ``laplacian`` and ``chi2``: 1 / length on their own distances. All distances zero: 1.
     """
     distances = _distances(kernel, rows)
     np.fill_diagonal(distances, 0.0)
-    scale = _neighbour_scale(distances, weights) if local else _pair_scale(distances, weights)
-    if scale <= 0:
+    length = _neighbour_length(distances, weights) if local else _pair_length(distances, weights)
+    if length <= 0:
         return 1.0
-    return 1.0 / (2.0 * scale**2) if kernel == "rbf" else 1.0 / scale
+    return 1.0 / (2.0 * length**2) if kernel == "rbf" else 1.0 / length
 
 
-def _pair_scale(distances: Array, weights: Array) -> float:
+def _pair_length(distances: Array, weights: Array) -> float:
     pairs = weights.sum() ** 2 - (weights**2).sum()
     return float(weights @ distances @ weights / pairs) if pairs > 0 else 0.0
 
 
-def _neighbour_scale(distances: Array, weights: Array) -> float:
+def _neighbour_length(distances: Array, weights: Array) -> float:
     rank = min(NEIGHBOUR, len(weights) - 1)
     return float(weights @ np.partition(distances, rank, axis=1)[:, rank] / weights.sum())
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from apnc.kernels.bandwidth import self_tuned_gamma
 from apnc.kernels.family import Kernel, NormalizedKernel
-from apnc.kernels.objects import CallableKernel, PrecomputedKernel
+from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.vectors import SCALED, SLOPED, VectorKernel
 from apnc.typing import Array
 

@@ -31,11 +31,13 @@ class Kernel(ABC):
     """A similarity between instances.
 
     ``unit`` says that k(x, x) = 1 is what the user asked for, so that embedded rows are scaled to it;
-    ``any_diagonal`` that k(x, x) of new instances can be computed.
+    ``any_diagonal`` that k(x, x) of new instances can be computed. ``pieces`` are those in which the matrix of a
+    sample is computed, so that progress is seen where it takes long.
     """
 
     unit: ClassVar[bool] = False
     any_diagonal: ClassVar[bool] = True
+    pieces: ClassVar[int] = 1
     #: The width or slope in use; None where a kernel has none.
     gamma: float | None = None
 
@@ -108,6 +110,11 @@ class NormalizedKernel(Kernel):
     def has_width(self) -> bool:
         """Of the kernel inside."""
         return self.kernel.has_width
+
+    @property
+    def pieces(self) -> int:  # type: ignore[override]
+        """Of the kernel inside."""
+        return self.kernel.pieces
 
     def check(self) -> None:
         """Only a kernel whose diagonal is known, and not one yet, can be normalised."""

@@ -1,10 +1,14 @@
-"""A kernel that is asked for the same values more than once."""
+"""A kernel on samples, which is asked for the same values more than once, and whose function may be slow."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from apnc.kernels.family import Kernel, KernelRows
+from apnc.rows import n_rows
 from apnc.typing import Array
 
 
@@ -12,10 +16,12 @@ from apnc.typing import Array
 class RememberingKernel(Kernel):
     """The same kernel, which computes the matrix of two collections once: a user's function may be slow.
 
-    Collections are told apart by identity, and held so that it stays theirs.
+    Collections are told apart by identity, and held so that it stays theirs. ``on_values`` is called with the number
+    of values that are computed, and each time there are some.
     """
 
     kernel: Kernel
+    on_values: Callable[[int], None] | None = None
     known: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict)
 
     @property
@@ -37,11 +43,21 @@ class RememberingKernel(Kernel):
         prepared: KernelRows = self._once((dtype, id(landmarks)), landmarks, prepare)
 
         def rows(X: Any, room: Array | None) -> Array:
-            K: Array = self._once((dtype, id(landmarks), id(X)), X, lambda: prepared(X))
+            K: Array = self._once((dtype, id(landmarks), id(X)), X, lambda: self._told(prepared, X))
             K.flags.writeable = False
             return K
 
         return KernelRows(rows, prepared.factor)
+
+    def _told(self, rows: KernelRows, X: Any) -> Array:
+        """Rows in as many pieces as the kernel says, whoever is told, so that results are the same."""
+        edges = np.linspace(0, n_rows(X), min(self.kernel.pieces, n_rows(X)) + 1).astype(int).tolist()
+        parts = []
+        for start, stop in pairwise(edges):
+            parts.append(rows(X if len(edges) == 2 else X[start:stop]))
+            if self.on_values is not None:
+                self.on_values(parts[-1].size)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _once(self, key: tuple[Any, ...], held: Any, compute: Callable[[], Any]) -> Any:
         if key not in self.known:

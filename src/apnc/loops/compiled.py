@@ -12,6 +12,10 @@ from numba.core import event
 #: Sums may be reordered (vectorised) and nothing is NaN; infinities keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 
+#: Said when the first loop is compiled, which takes many seconds.
+COMPILING = "compiling the loops ({}) ..."
+ONCE, ALWAYS = "once per machine", "in every process: no cache folder can be written, see NUMBA_CACHE_DIR"
+
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """``numba.njit``, cached next to the module or else in the user's cache folder.
@@ -33,7 +37,7 @@ class Compiling(event.Listener):
 
     Parameters
     ----------
-    tell : called when the first one begins, on whatever thread that is.
+    tell : called with a line to show when the first one begins, on whatever thread that is.
 
     Attributes
     ----------
@@ -41,7 +45,7 @@ class Compiling(event.Listener):
 
     """
 
-    def __init__(self, tell: Callable[[], None] | None = None) -> None:
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
         self.seconds = 0.0
         self._tell = tell
         self._depth, self._begin = 0, 0.0
@@ -54,7 +58,7 @@ class Compiling(event.Listener):
             self._begin = self._begin if self._depth else time.perf_counter()
             self._depth += 1
         if tell is not None:
-            tell()
+            tell(COMPILING.format(ONCE if kept_on_disk() else ALWAYS))
 
     def on_end(self, event: Any) -> None:
         """It is compiled."""
@@ -64,7 +68,7 @@ class Compiling(event.Listener):
 
 
 @contextmanager
-def watched(tell: Callable[[], None] | None = None) -> Iterator[Compiling]:
+def watched(tell: Callable[[str], None] | None = None) -> Iterator[Compiling]:
     """Notice what is compiled meanwhile."""
     with event.install_listener("numba:compile", Compiling(tell)) as compiling:
         yield compiling

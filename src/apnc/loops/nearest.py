@@ -9,12 +9,12 @@ import numpy as np
 from apnc.loops.compiled import FAST, compiled
 from apnc.loops.prefetch import prefetch_row
 
-#: Assignments whose margin is below this share of the scale are redone in float64; the float32 loops
+#: Assignments whose margin is below this share of the magnitude are redone in float64; the float32 loops
 #: are more exact than that.
 THIN = 1e-5
-#: Discrepancies this close (relative to the scale) are a tie; the lowest cluster number wins.
+#: Discrepancies this close (relative to the magnitude) are a tie; the lowest cluster number wins.
 TIE = 1e-12
-#: Bounds must be this far apart (relative to the scale) to settle a row: more than any tie.
+#: Bounds must be this far apart (relative to the magnitude) to settle a row: more than any tie.
 SETTLED = 1e-6
 
 #: Rows that a pass handles together, while they are in the first levels of cache.
@@ -190,30 +190,30 @@ def _two_best(e, k):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=FAST, inline="always")
-def _settle_l1(y, e, C, scale):  # type: ignore[no-untyped-def]
+def _settle_l1(y, e, C, magnitude):  # type: ignore[no-untyped-def]
     """Label, lowest and next of a row's float32 e, discrepancies less a term of the row; thin margins in float64."""
     label, best, second = _two_best(e, C.shape[0])
-    if second - best <= THIN * scale:
+    if second - best <= THIN * magnitude:
         lowest = np.inf
         for c in range(C.shape[0]):
-            if e[c] <= best + THIN * scale:
+            if e[c] <= best + THIN * magnitude:
                 exact = _exact_l1(y, C[c])
-                if exact < lowest - TIE * scale:
+                if exact < lowest - TIE * magnitude:
                     lowest = exact
                     label = c
     return label, np.float64(best), np.float64(second)
 
 
 @compiled(fastmath=FAST, inline="always")
-def _settle_l2(y, e, C, scale):  # type: ignore[no-untyped-def]
+def _settle_l2(y, e, C, magnitude):  # type: ignore[no-untyped-def]
     """The same for squared distances."""
     label, best, second = _two_best(e, C.shape[0])
-    if second - best <= THIN * scale:
+    if second - best <= THIN * magnitude:
         lowest = np.inf
         for c in range(C.shape[0]):
-            if e[c] <= best + THIN * scale:
+            if e[c] <= best + THIN * magnitude:
                 exact = _exact_l2(y, C[c])
-                if exact < lowest - TIE * scale:
+                if exact < lowest - TIE * magnitude:
                     lowest = exact
                     label = c
     return label, np.float64(best), np.float64(second)
@@ -225,24 +225,24 @@ def search_l1(Y, rows, C32, halves, C, largest, sizes, signed, labels, own, uppe
     twice_larger(Y, rows, C32, e)
     for p in range(rows.size):
         i = rows[p]
-        scale = sizes[i] + largest
+        magnitude = sizes[i] + largest
         for c in range(C.shape[0]):
             e[p, c] -= 2 * halves[c]
-        label, best, second = _settle_l1(Y[i], e[p], C, scale)
+        label, best, second = _settle_l1(Y[i], e[p], C, magnitude)
         labels[i] = label
         own[i] = max(0.0, best - signed[i])
-        upper[i] = best - signed[i] + THIN * scale
-        lower[i] = second - signed[i] - THIN * scale
+        upper[i] = best - signed[i] + THIN * magnitude
+        lower[i] = second - signed[i] - THIN * magnitude
 
 
 @compiled(fastmath=FAST, inline="always")
 def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
-    scale = sizes[i] + largest
-    label, best, second = _settle_l2(y, e, C, scale)
+    magnitude = sizes[i] + largest
+    label, best, second = _settle_l2(y, e, C, magnitude)
     labels[i] = label
     own[i] = np.sqrt(max(0.0, sizes[i] + best))
-    upper[i] = np.sqrt(max(0.0, sizes[i] + best + THIN * scale))
-    lower[i] = np.sqrt(max(0.0, sizes[i] + second - THIN * scale))
+    upper[i] = np.sqrt(max(0.0, sizes[i] + best + THIN * magnitude))
+    lower[i] = np.sqrt(max(0.0, sizes[i] + second - THIN * magnitude))
 
 
 @compiled(fastmath=FAST)

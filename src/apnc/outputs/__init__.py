@@ -1,8 +1,8 @@
 """What a model makes of rows: labels, distances, embeddings; to an array, a file, or a column of a remote frame."""
 
+from apnc.outputs.arrow import Ids
 from apnc.outputs.atomic import atomic
-from apnc.outputs.files import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
-from apnc.outputs.table import (
+from apnc.outputs.entries import (
     DISTANCES,
     EMBEDDING,
     EMBEDDING_AS_ROWS,
@@ -14,7 +14,7 @@ from apnc.outputs.table import (
     inertia,
     writer,
 )
-from apnc.outputs.tables import Ids
+from apnc.outputs.writing import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
 
 __all__ = [
     "ARRAY_KINDS",

@@ -1,7 +1,7 @@
 """Model files: a fitted estimator in one file that holds data and no code. See docs/model-files.md."""
 
 from apnc.persistence.container import Container, ModelFileError, is_model_file
-from apnc.persistence.files import Contents, Origin, read_contents, write_contents
+from apnc.persistence.contents import Contents, Origin, read_contents, write_contents
 from apnc.persistence.functions import Functions, NoFunctions
 
 __all__ = [

@@ -10,12 +10,14 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
+from apnc.clustering.seeding import most_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.samples import draw_samples, fitted_to_limit
 from apnc.pipeline.start import start_centroids
 from apnc.pipeline.state import Fit
 from apnc.progress import SILENT
 from apnc.run.job import Job
+from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
 
@@ -97,11 +99,22 @@ class Stage:
 
     def announce(self, fit: Fit) -> None:
         """Tell the progress what begins."""
-        n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
-        passes = self.reads(fit.settings)
-        all_rows = passes or self.grows.startswith(("rows", "iterations"))
+        rows, passes = self.extent(fit)
         max_iter = fit.settings.max_iter if self.grows == "iterations" else None
-        fit.job.progress.stage(self.name, n if all_rows else None, max(1, passes), max_iter)
+        fit.job.progress.stage(self.name, rows, passes, max_iter)
+
+    def extent(self, fit: Fit) -> tuple[int | None, int]:
+        """Rows of a pass and passes at most, over all rows, or over those of a kernel matrix and a sample here."""
+        settings, passes = fit.settings, self.reads(fit.settings)
+        if passes or self.grows.startswith(("rows", "iterations")):
+            n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
+            return n, max(1, passes)
+        seeding = len(fit.drawn.samples["seeding"])
+        if self.grows == "landmarks":
+            return fit.sizes.n_landmarks + seeding, 1
+        if isinstance(settings.init, Sample):
+            return len(settings.init), 1
+        return seeding, most_passes(settings.n_clusters, settings.init, settings.n_init)
 
 
 EMBEDDING_STAGES = (

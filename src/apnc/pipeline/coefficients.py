@@ -30,7 +30,7 @@ def fit_coefficients(fit: Fit) -> Fit:
     diagonal = kernel.diagonal(seeding.rows)
     checks.refuse_overflow(diagonal)
     rng = np.random.default_rng(derive(settings.seed, "coefficients"))
-    known = RememberingKernel(kernel)
+    known = RememberingKernel(kernel, lambda n: fit.job.progress.rows(n // len(landmarks)))
     found = settings.embedding.coefficients(landmarks.rows, known, fit.sizes.n_components, rng)
     checks.warn_if_indefinite(found)
     Y = embed_sample(seeding, known, found, dtype)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from apnc.clustering.lloyd import assign_all
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.embeddings.family import join_of
 from apnc.engines.contract import Chunk, SingleChunk
+from apnc.kernels.remembering import RememberingKernel
 from apnc.pipeline.coefficients import embed_sample
 from apnc.pipeline.state import Fit
 from apnc.sampling import Hash, Sample, keys_of
@@ -38,7 +40,9 @@ def _start_of_instances(fit: Fit, given: Sample) -> Array:
     """Instances that the user gave, embedded."""
     model, dtype = fit.embedding, fit.job.dtype
     rows = given.rows if model.scaling is None else model.scaling(given.rows, dtype)
-    embedded = embed_sample(Sample(rows, given.weights), model.kernel, model.coefficients, dtype)
+    l = model.coefficients.n_landmarks  # noqa: E741
+    kernel = RememberingKernel(model.kernel, lambda n: fit.job.progress.rows(n // l))
+    embedded = embed_sample(Sample(rows, given.weights), kernel, model.coefficients, dtype)
     return join_of(model.kernel, model.coefficients).finished(embedded).astype(np.float64)
 
 
@@ -50,7 +54,10 @@ def _best_start(fit: Fit, Y: Array) -> Array:
         fit.embedding.coefficients.discrepancy,
         fit.data().spread,
     )
-    return seed_centroids(Y, weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread)
+    on_pass = partial(fit.job.progress.rows, len(Y))
+    return seed_centroids(
+        Y, weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread, on_pass
+    )
 
 
 def _start_of_partition(fit: Fit) -> Array:

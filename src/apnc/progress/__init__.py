@@ -1,8 +1,8 @@
 """What long work shows while it runs: nothing, lines or bars; and scikit-learn's callbacks."""
 
 from apnc.progress.callbacks import HEARD, CallbackProgress, CallbackSupport, told_to_callbacks
-from apnc.progress.contract import SILENT, Progress
 from apnc.progress.display import make_progress
+from apnc.progress.listener import SILENT, Progress
 
 __all__ = [
     "HEARD",

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
-from apnc.progress.contract import Progress, State
+from apnc.progress.listener import Progress, State
 
 T = TypeVar("T")
 

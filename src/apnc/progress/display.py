@@ -1,18 +1,17 @@
-"""Progress as lines of text, or as bars on a terminal and in a notebook."""
+"""Progress as lines of text, or as rich's bars on a terminal and in a notebook."""
 
 import importlib.util
-import os
 import sys
 import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from apnc.progress.contract import SILENT, Progress, State
-from apnc.progress.stage import Stage, iteration_line
+from apnc.progress.listener import SILENT, Progress, State
+from apnc.progress.stage import Stage, duration
 
 Clock = Callable[[], float]
-#: Seconds between lines, and between changes of a bar.
-LINE_INTERVAL, BAR_INTERVAL = 5.0, 0.1
+#: Seconds between lines.
+LINE_INTERVAL = 5.0
 
 
 def make_progress(verbose: int, stream: TextIO | None = None, clock: Clock = time.monotonic) -> Progress:
@@ -28,37 +27,41 @@ def make_progress(verbose: int, stream: TextIO | None = None, clock: Clock = tim
     if verbose <= 0:
         return SILENT
     shown, iterations = (sys.stderr, sys.stdout) if stream is None else (stream, stream)
-    return Bars(shown, verbose > 1, clock) if _takes_bars(shown) else Lines(shown, iterations, clock)
+    console = console_for_bars(shown)
+    return Lines(shown, iterations, clock) if console is None else Bars(console, verbose > 1, clock)
 
 
-def _takes_bars(stream: TextIO) -> bool:
+def console_for_bars(stream: TextIO) -> Any | None:
+    """A console of rich on a terminal or in a notebook that can draw; None elsewhere, and without rich."""
     if importlib.util.find_spec("rich") is None:
-        return False
-    terminal = stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
-    return terminal or (in_notebook() and importlib.util.find_spec("ipywidgets") is not None)
+        return None
+    from rich.console import Console
 
-
-def in_notebook() -> bool:
-    """Whether this runs in Jupyter or Colab; IPython on a terminal is no notebook."""
-    ipython = sys.modules.get("IPython")
-    shell = type(ipython.get_ipython()) if ipython is not None else type(None)
-    return shell.__name__ == "ZMQInteractiveShell" or shell.__module__.startswith("google.colab")
+    console = Console(file=stream)
+    if console.is_jupyter:
+        return console if importlib.util.find_spec("ipywidgets") is not None else None
+    # Some logs ask for colours (FORCE_COLOR), which makes them a terminal for rich.
+    return console if stream.isatty() and not console.is_dumb_terminal else None
 
 
 class _Shown(Progress):
-    """Keeps account of the stage for those that show it."""
+    """Keeps account of the stage for those that show it by ``_begin``, ``_move``, ``_end`` and ``_iterated``."""
 
-    def __init__(self, interval: float, clock: Clock):
-        self._interval, self._clock = interval, clock
+    _begin: Callable[[Stage], None]
+    _move: Callable[[Stage], None]
+    _end: Callable[[Stage, bool], None]
+    _iterated: Callable[[str], None]
+
+    def __init__(self, clock: Clock):
+        self._clock = clock
         self._now: Stage | None = None
-        self._last = clock()
 
     def stage(
         self, name: str, total_rows: int | None = None, passes: int = 1, max_iter: int | None = None
     ) -> None:
-        self._end(failed=False)
+        self._finish(failed=False)
         self._now = Stage(name, self._clock(), total_rows, passes, max_iter)
-        self._begin(name)
+        self._begin(self._now)
 
     def total(self, n_rows: int) -> None:
         if self._now:
@@ -67,94 +70,78 @@ class _Shown(Progress):
     def rows(self, n: int) -> None:
         if self._now:
             self._now.n_rows += n
-            self._refresh(self._now)
+            self._move(self._now)
 
     def iteration(
         self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
-        if self._now:
-            now = self._now
-            now.n_iter, now.max_iter, now.shift, now.inertia = n_iter, max_iter, shift, inertia
-            now.before = now.n_rows
-            self._refresh(now)
+        quality = f"shift {shift:.3g}, inertia {inertia:.6g}"
+        self._iterated(f"iteration {n_iter}: {quality}")
+        if now := self._now:
+            now.n_iter, now.max_iter, now.quality, now.before = n_iter, max_iter, quality, now.n_rows
+            self._move(now)
         return False
 
     def close(self) -> None:
-        self._end(failed=False)
+        self._finish(failed=False)
 
     def stop(self) -> None:
-        self._end(failed=True)
+        self._finish(failed=True)
 
-    def _refresh(self, stage: Stage) -> None:
-        if self._clock() - self._last >= self._interval:
-            self._last = self._clock()
-            self._show(stage.name, stage.text(self._last), stage.share())
-
-    def _end(self, failed: bool) -> None:
+    def _finish(self, failed: bool) -> None:
         if self._now:
-            stage, self._now, self._last = self._now, None, self._clock()
-            if failed:
-                self._show(stage.name, stage.stopped(self._last), stage.share())
-            else:
-                self._show(stage.name, stage.finished(self._last), 1.0)
-
-    def _begin(self, name: str) -> None:
-        """Make room for a stage."""
-
-    def _show(self, name: str, text: str, share: float | None) -> None:
-        raise NotImplementedError
+            stage, self._now = self._now, None
+            self._end(stage, failed)
 
 
 class Lines(_Shown):
-    """Plain lines: now and then, at the end of a stage, and for each iteration.
-
-    Parameters
-    ----------
-    stream : takes the lines.
-    iterations : takes those of the iterations.
-    clock : seconds.
-
-    """
+    """Plain lines to a stream, now and then and at the end of a stage; those of iterations to another."""
 
     def __init__(self, stream: TextIO, iterations: TextIO, clock: Clock = time.monotonic):
-        super().__init__(LINE_INTERVAL, clock)
+        super().__init__(clock)
         self._stream, self._iterations = stream, iterations
-
-    def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
-    ) -> bool:
-        print(iteration_line(n_iter, shift, inertia), file=self._iterations, flush=True)
-        return super().iteration(n_iter, max_iter, shift, inertia)
+        self._last = clock()
 
     def note(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
 
-    def _show(self, name: str, text: str, share: float | None) -> None:
-        print(f"{name}: {text}", file=self._stream, flush=True)
+    def _begin(self, stage: Stage) -> None:
+        self._last = stage.started
+
+    def _move(self, stage: Stage) -> None:
+        if self._clock() - self._last >= LINE_INTERVAL:
+            self._last = self._clock()
+            self.note(f"{stage.name}: {stage.text(self._last)}")
+
+    def _end(self, stage: Stage, failed: bool) -> None:
+        now = self._clock()
+        stopped = f"stopped after {duration(now - stage.started)}, {stage.text(now)}"
+        self.note(f"{stage.name}: {stopped if failed else stage.finished(now)}")
+
+    def _iterated(self, line: str) -> None:
+        print(line, file=self._iterations, flush=True)
 
 
 class Bars(_Shown):
     """A bar for each stage, by rich; with ``every`` a line for each iteration above them."""
 
-    def __init__(self, stream: TextIO, every: bool, clock: Clock = time.monotonic):
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as RichProgress
+    def __init__(self, console: Any, every: bool, clock: Clock = time.monotonic):
+        from rich import progress as rich
         from rich.table import Column
 
-        super().__init__(BAR_INTERVAL, clock)
-        wrapped = TextColumn("{task.fields[text]}", markup=False, table_column=Column(no_wrap=False))
-        name = TextColumn("{task.description}", markup=False)
-        self._bars = RichProgress(name, BarColumn(12), wrapped, console=Console(file=stream))
+        super().__init__(clock)
         self._every = every
+        self._bars = rich.Progress(
+            rich.SpinnerColumn(),
+            rich.TextColumn("{task.description}", markup=False),
+            rich.BarColumn(12),
+            rich.MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            rich.TextColumn("{task.fields[told]}", markup=False, table_column=Column(overflow="fold")),
+            rich.TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+            get_time=clock,
+        )
         self._bar: Any = None
-
-    def iteration(
-        self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
-    ) -> bool:
-        if self._every:
-            self._bars.console.print(iteration_line(n_iter, shift, inertia), markup=False, highlight=False)
-        return super().iteration(n_iter, max_iter, shift, inertia)
 
     def note(self, text: str) -> None:
         self._bars.console.print(text, markup=False, highlight=False)
@@ -167,10 +154,20 @@ class Bars(_Shown):
         super().stop()
         self._bars.stop()
 
-    def _begin(self, name: str) -> None:
+    def _begin(self, stage: Stage) -> None:
         self._bars.start()
-        self._bar = self._bars.add_task(name, total=None, text="")
+        self._bar = self._bars.add_task(stage.name, total=stage.total, told="")
 
-    def _show(self, name: str, text: str, share: float | None) -> None:
-        total = None if share is None else 1.0
-        self._bars.update(self._bar, total=total, completed=share or 0.0, text=text)
+    def _move(self, stage: Stage) -> None:
+        told = ", ".join(filter(None, [stage.unit, stage.told(self._clock())]))
+        self._bars.update(self._bar, total=stage.total, completed=stage.done, told=told)
+
+    def _end(self, stage: Stage, failed: bool) -> None:
+        self._move(stage)
+        done = max(1, stage.done)
+        changes = {"told": "stopped"} if failed else {"total": done, "completed": done}
+        self._bars.update(self._bar, **changes)
+
+    def _iterated(self, line: str) -> None:
+        if self._every:
+            self.note(line)

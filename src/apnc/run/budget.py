@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from apnc.engines.local import CHUNK_BYTES
 from apnc.parameters.rules import parse_bytes
@@ -30,12 +30,17 @@ def show_bytes(amount: float) -> str:
     return f"{-(-amount // 10**6):.0f}MB"
 
 
+#: Where Linux tells of memory; other systems are asked by psutil, which is installed with apnc there.
+PROC = Path("/proc")
+
+
 def resident() -> int:
     """Memory of this process now; 0 where it cannot be told."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int((PROC / "self/statm").read_text().split()[1])
     except OSError:
-        return 0
+        psutil = _psutil()
+        return 0 if psutil is None else int(psutil.Process().memory_info().rss)
     import resource
 
     return pages * resource.getpagesize()
@@ -48,10 +53,19 @@ def available() -> float:
 
 def _of_machine() -> float:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = (PROC / "meminfo").read_text().splitlines()
     except OSError:
-        return float("inf")
+        psutil = _psutil()
+        return float("inf") if psutil is None else float(psutil.virtual_memory().available)
     return float(next((line.split()[1] for line in lines if line.startswith("MemAvailable")), "inf")) * 1024
+
+
+def _psutil() -> Any | None:
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return psutil
 
 
 #: Where the limits of containers are told, by version of cgroups: limit, use, and the page cache within the use,

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from apnc.run.budget import NO_LIMIT, Budget
 from apnc.sources import Source
 from apnc.sources.missing import refuse_missing
 from apnc.sources.pieces import MissingValuesError
-
-COMPILING = "compiling loops for this machine, which takes some seconds, once"
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class Job:
             else:
                 from apnc.loops.compiled import watched
 
-                with self.progress, watched(partial(self.progress.note, COMPILING)):
+                with self.progress, watched(self.progress.note):
                     yield
         except MissingValuesError:
             layout = self.layout(8 * self.source.held)

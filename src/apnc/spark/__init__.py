@@ -12,7 +12,7 @@ except ModuleNotFoundError as error:
         'apnc.spark needs pyspark: pip install "apnc[spark]"', name="pyspark"
     ) from error
 
-from apnc.engines.spark.starting import JavaMissingError, session
+from apnc.engines.spark.launching import JavaMissingError, session
 from apnc.estimators import ESTIMATORS
 from apnc.spark.faces import faces_of
 from apnc.spark.model import ClusterSummary

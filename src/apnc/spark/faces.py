@@ -8,7 +8,7 @@ from pyspark.ml.base import Estimator
 from pyspark.ml.util import MLReadable, MLWritable
 
 from apnc.spark.model import ClusterSummary, FaceModel
-from apnc.spark.parameters import COLUMNS, FaceParams, members_of, params_of, setter, titled
+from apnc.spark.params import COLUMNS, FaceParams, members_of, params_of, setter, titled
 from apnc.spark.schema import open_features
 from apnc.spark.storage import EstimatorReader, EstimatorWriter
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from apnc.outputs import LABEL
-from apnc.spark.parameters import FaceParams
+from apnc.spark.params import FaceParams
 from apnc.spark.schema import open_features
 from apnc.spark.storage import ModelReader, ModelWriter
 
@@ -121,7 +121,7 @@ class ClusterSummary:
 
     @property
     def trainingCost(self) -> float:
-        """Weighted sum of squared distances to the nearest centroid, on the kernel's scale."""
+        """Weighted sum of squared distances to the nearest centroid, in the kernel's space."""
         return float(self._model.toLocal().inertia_)
 
     @property

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apnc import sources
-from apnc.engines.spark.vectors import is_vector
+from apnc.engines.spark.vector_columns import is_vector
 
 NUMERIC = ("byte", "short", "integer", "long", "float", "double", "decimal")
 ITEMS = ("float", "double")

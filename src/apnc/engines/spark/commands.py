@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from apnc import sources
+from apnc.engines.spark.launching import session as start
 from apnc.engines.spark.source import quoted
-from apnc.engines.spark.starting import session as start
 from apnc.sources import Source
 
 #: Formats that Spark reads, and how.

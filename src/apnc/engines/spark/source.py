@@ -14,7 +14,13 @@ from apnc.engines.local import Layout, SourceRows, Spread, Step
 from apnc.engines.spark.chunks import Rows, SparkChunks
 from apnc.engines.spark.session import on_drivers_python, shipped
 from apnc.engines.spark.tasks import MOST_CHUNKS
-from apnc.engines.spark.vectors import arrow_type, is_vector, mostly_zero, vectors_as_csr, vectors_as_matrix
+from apnc.engines.spark.vector_columns import (
+    arrow_type,
+    is_vector,
+    mostly_zero,
+    vectors_as_csr,
+    vectors_as_matrix,
+)
 from apnc.rows import compute_dtype
 from apnc.sources.family import Decode, Source
 from apnc.sources.missing import Missing, missing_in, present

@@ -8,7 +8,7 @@ from apnc.engines.registry import ENGINES, commands, engine
 from apnc.parameters import RUN
 from apnc.parameters.rules import known_name
 
-PLACE: Declared = {
+ENGINE: Declared = {
     "engine": option(
         RUN,
         "--engine",
@@ -25,7 +25,7 @@ PLACE: Declared = {
 }
 
 
-def place_of(given: Mapping[str, Any]) -> Any | None:
+def engine_commands(given: Mapping[str, Any]) -> Any | None:
     """The commands of the engine that was chosen, None for this machine; options of others are refused."""
     chosen = known_name("engine", given["engine"], ("local", *ENGINES))
     for owner in ENGINES:

@@ -39,6 +39,7 @@ class CallableKernel(Kernel):
     ``f.diagonal(A)``, where it exists, gives k(x, x) of each object at once.
     """
 
+    pieces: ClassVar[int] = 32
     function: Callable[..., Any]
     params: Mapping[str, Any] = field(
         default_factory=dict,

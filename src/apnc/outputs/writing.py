@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from apnc.outputs.arrow import Ids, load_pyarrow, table_file
 from apnc.outputs.atomic import Target, atomic, check_writable
-from apnc.outputs.tables import Ids, load_pyarrow, table_file
 from apnc.typing import Array
 
 #: Values of some rows, and the numbers of those rows in the source, which ascend.

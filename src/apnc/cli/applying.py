@@ -1,4 +1,4 @@
-"""``apnc predict`` and ``apnc embed``."""
+"""What ``apnc predict`` and ``apnc embed`` share: a fitted model over the rows of a file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,52 +9,25 @@ import typer
 
 from apnc.checks import TABLE
 from apnc.cli import options as opt
-from apnc.cli.declaring import takes
-from apnc.cli.method import declared_alone, typed
-from apnc.cli.place import PLACE, place_of
+from apnc.cli.engine_options import ENGINE, engine_commands
+from apnc.cli.estimator_options import declared_alone, typed
 from apnc.cli.printing import number, quiet_output, show_json, show_lines
 from apnc.cli.reading import load_model, opened
 from apnc.evaluation import count_rows
-from apnc.outputs import ARRAY_KINDS, TABLE_KINDS, check_target
+from apnc.outputs import check_target
 from apnc.progress.stage import duration
 
 LIMITS = declared_alone(TABLE, "memory_limit", "n_jobs")
-SHARED = (opt.MODEL, opt.ROWS, opt.READING, opt.TRUSTING, LIMITS, PLACE, opt.SHOWING, opt.ALWAYS)
+SHARED = (opt.MODEL, opt.ROWS, opt.READING, opt.TRUSTING, LIMITS, ENGINE, opt.SHOWING, opt.ALWAYS)
 
 
-@takes(*SHARED, opt.LABELS)
-def predict(context: typer.Context) -> None:
-    """Label the rows of DATA with the clusters of MODEL.
-
-    The features are those of the fit, found by their names. Example: apnc predict events.apnc new.parquet --labels
-    labels.parquet
-    """
-    labels = context.params["labels"]
-    km, n_rows = _apply(context, ("predict",), labels, TABLE_KINDS)
-    result = {"rows": n_rows, "clusters": len(km.cluster_centers_), "labels": labels}
-    _show(result, context.obj.seconds(), context.params["as_json"])
-
-
-@takes(*SHARED, opt.VECTORS)
-def embed(context: typer.Context) -> None:
-    """Write the vectors that the kernel of MODEL makes of the rows of DATA.
-
-    The features are those of the fit, found by their names. Example: apnc embed events.apnc new.parquet --out
-    vectors.parquet
-    """
-    out = context.params["out"]
-    km, n_rows = _apply(context, ("embed", "transform"), out, ARRAY_KINDS)
-    result = {"rows": n_rows, "n_components": km.n_components_, "out": out}
-    _show(result, context.obj.seconds(), context.params["as_json"])
-
-
-def _apply(
+def apply_model(
     context: typer.Context, methods: Sequence[str], target: str, kinds: Sequence[str]
 ) -> tuple[Any, int]:
     """The model, after the first of some methods that it has wrote its results, and the number of rows."""
     given = context.params
     model, data = given["model"], given["data"]
-    remote = place_of(given)
+    remote = engine_commands(given)
     check_target(target, kinds) if remote is None else remote.check_target(target)
     _refuse_same(target, model, data)
     running = {name: typed(context, TABLE[name]) for name in LIMITS}
@@ -103,7 +76,8 @@ def _refuse_same(target: str, *read: str) -> None:
             raise ValueError(f"{target} is read, so the result must go to another file.")
 
 
-def _show(result: dict[str, Any], seconds: float, as_json: bool) -> None:
+def show_result(result: dict[str, Any], seconds: float, as_json: bool) -> None:
+    """What was done, and the time it took."""
     result["seconds"] = round(seconds, 3)
     if as_json:
         show_json(result)

@@ -20,8 +20,8 @@ from apnc.persistence import (
     read_contents,
     write_contents,
 )
+from apnc.persistence.constructor import pack_parameters, unpack_parameters
 from apnc.persistence.functions import NAME, imported
-from apnc.persistence.parameters import pack_parameters, unpack_parameters
 from apnc.persistence.record import Fail
 
 NO_LABELS = "labels_ is not part of a model file; predict(X) gives the labels of X."

@@ -15,8 +15,8 @@ from apnc.discrepancy import Discrepancy
 from apnc.engines.contract import Chunk, Chunks
 from apnc.engines.local import row_numbers
 from apnc.model import Model, Step
-from apnc.outputs.files import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
-from apnc.outputs.tables import Ids
+from apnc.outputs.arrow import Ids
+from apnc.outputs.writing import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
 from apnc.run.job import Job
 from apnc.sources import Source
 from apnc.typing import Array
@@ -59,7 +59,7 @@ class Output:
 
 @dataclass(frozen=True)
 class DistancesToAll:
-    """Map: distances of a chunk's rows to all centroids, on the kernel's scale."""
+    """Map: distances of a chunk's rows to all centroids, in the kernel's space."""
 
     discrepancy: Discrepancy
     centroids: Array
@@ -131,7 +131,7 @@ def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any
 
 
 def inertia(job: Job, model: Model) -> float:
-    """Weighted sum of squared distances of the rows to the nearest centroid, on the kernel's scale."""
+    """Weighted sum of squared distances of the rows to the nearest centroid, in the kernel's space."""
     coefficients = model.embedding.coefficients
     job.require_to_apply(coefficients.n_landmarks, coefficients.n_components)
     data = job.data(model.embedding.work_bytes(job.source.held, job.dtype))
