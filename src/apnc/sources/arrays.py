@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from apnc.sources.family import Source
+from apnc.sources.files import DataFile
 from apnc.sources.pieces import Piece, SourceError
 from apnc.typing import Array
 
@@ -35,8 +36,8 @@ class NpySource(Source):
 
     n_rows: int
 
-    def __init__(self, path: str | os.PathLike[str], drop_null: bool = False) -> None:
-        self._hold(_stored_in(os.fspath(path)), drop_null)
+    def __init__(self, file: DataFile, drop_null: bool = False) -> None:
+        self._hold(_stored_in(file), drop_null)
 
     @classmethod
     def of_memmap(cls, array: Any, drop_null: bool = False) -> Self:
@@ -72,18 +73,7 @@ def open_npy(data: Any, format: str, drop_null: bool) -> NpySource:
     """A ``.npy`` file or a memory map."""
     if isinstance(data, np.memmap):
         return NpySource.of_memmap(data, drop_null)
-    return NpySource(local_path(data, format), drop_null)
-
-
-def local_path(data: Any, format: str) -> str:
-    """A path on this machine, of a format that is read from nowhere else."""
-    if not isinstance(data, str | os.PathLike):
-        raise SourceError(f"{format} is read from a path, got {type(data).__name__}.")
-    if "://" in str(data):
-        raise SourceError(
-            f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
-        )
-    return os.fspath(data)
+    return NpySource(data.only_local(format), drop_null)
 
 
 class _Rows(Protocol):
@@ -129,15 +119,19 @@ class _View:
 class _Stored:
     """An array in a file, from byte ``offset`` on."""
 
-    name: str
+    file: DataFile
     offset: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     fortran: bool
 
+    @property
+    def name(self) -> str:
+        return self.file.name
+
     @contextmanager
     def opened(self) -> Iterator[Read]:
-        with open(self.name, "rb", buffering=0) as file:
+        with open(self.file.path, "rb", buffering=0) as file:
             yield partial(self._read_columns if self.fortran else self._read_rows, file)
 
     def _read_rows(self, file: BinaryIO, start: int, stop: int) -> Array:
@@ -179,12 +173,12 @@ class _Stored:
             )
 
 
-def _stored_in(path: str) -> _Stored:
-    with open(path, "rb") as file:
-        shape, fortran, dtype = read_header(file, path)
-        stored = _Stored(path, file.tell(), shape, dtype, fortran)
-        size = os.fstat(file.fileno()).st_size
-    _refuse(path, shape, dtype)
+def _stored_in(file: DataFile) -> _Stored:
+    with open(file.path, "rb") as stream:
+        shape, fortran, dtype = read_header(stream, file.name)
+        stored = _Stored(file, stream.tell(), shape, dtype, fortran)
+        size = os.fstat(stream.fileno()).st_size
+    _refuse(file.name, shape, dtype)
     stored.refuse_short(size)
     return stored
 
@@ -197,7 +191,9 @@ def read_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[
             return npy.read_array_header_1_0(file)
         if version == (2, 0):
             return npy.read_array_header_2_0(file)
-    except ValueError as error:
+    except OSError:
+        raise
+    except Exception as error:  # numpy lets through whatever the parts of Python's parser raise
         reason = str(error).rstrip(".").partition("\n")[0]
         raise SourceError(f"{where}: not a .npy file, or a damaged one: {reason}.") from error
     raise SourceError(
@@ -235,7 +231,7 @@ def _behind(array: Any) -> _Stored | None:
     if not whole or not os.path.isfile(array.filename):
         return None
     fortran = not array.flags.c_contiguous
-    return _Stored(str(array.filename), array.offset, array.shape, array.dtype, fortran)
+    return _Stored(DataFile(str(array.filename)), array.offset, array.shape, array.dtype, fortran)
 
 
 def _name_of(array: Any) -> str:
