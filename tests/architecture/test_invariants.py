@@ -96,6 +96,17 @@ def test_passes_and_opened_files(X, tmp_path, monkeypatch, named):
     assert len(opened) <= 2 * n_files + 1
 
 
+def test_opened_files_of_text(X, tmp_path, monkeypatch):
+    """Each pass opens a file once; one more to look at the columns of each."""
+    n_files, opened = 7, []
+    for i in range(n_files):
+        np.savetxt(tmp_path / f"{i}.csv", X[i::n_files], delimiter=",")
+    plain = DataFile.stream
+    monkeypatch.setattr(DataFile, "stream", lambda file: opened.append(file.path) or plain(file))
+    KernelKMeans(3, random_state=0).fit(tmp_path)
+    assert len(opened) <= (3 + 1) * n_files
+
+
 class Announced(Progress):
     def __init__(self):
         self.names = []

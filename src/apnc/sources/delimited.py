@@ -49,7 +49,7 @@ class TextPart(Part):
             block = max(BLOCK, 4 * max(map(len, head.split(b"\n"))))
             self._read = csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
             self.empty = not fields
-            self.schema = pa.schema([]) if self.empty else self._guess()
+            self.schema = pa.schema([]) if self.empty else self._guess(head)
 
     def _refuse_other(self, fields: list[str]) -> None:
         """A first line without a comma must not have anything else that separates values."""
@@ -60,8 +60,8 @@ class TextPart(Part):
                 f"separator={other!r} (in apnc.open, or --separator)."
             )
 
-    def _guess(self) -> Any:
-        with self._file.stream() as stream:
+    def _guess(self, head: bytes) -> Any:
+        with pa.BufferReader(head) if len(head) < BLOCK else self._file.stream() as stream:
             found = self._explained(lambda: csv.open_csv(stream, self._read, self._parse)).schema
         return pa.schema([(field.name, _widest(field)) for field in found])
 

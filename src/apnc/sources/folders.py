@@ -8,24 +8,23 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from apnc.sources.files import DataFile
-from apnc.sources.table_readers import Part, Parts, Place, Reader, Types
+from apnc.sources.table_readers import Part, Parts, Place, Types
 
 
-def in_folders(files: Sequence[DataFile], reader: Reader) -> Parts:
-    """Parts of a table, with such columns."""
+def values_of(files: Sequence[DataFile]) -> list[dict[str, Any]]:
+    """What the folders of each file tell, by the name of the column, as text."""
     named = [folder.partition("=")[0] for file in files for folder in file.folders if "=" in folder]
     parse = ds.HivePartitioning(pa.schema([(name, pa.string()) for name in dict.fromkeys(named)])).parse
     # pyarrow takes the last name for that of the file
-    values = [ds.get_partition_keys(parse("/".join((*file.folders, "file")))) for file in files]
-    return with_values(files, reader, values)
+    return [ds.get_partition_keys(parse("/".join((*file.folders, "file")))) for file in files]
 
 
-def with_values(files: Sequence[DataFile], reader: Reader, values: Sequence[Mapping[str, Any]]) -> Parts:
-    """Parts of a table, each with values by the name of the column."""
+def with_values(parts: Parts, values: Sequence[Mapping[str, Any]]) -> Parts:
+    """Parts of a table, each with more columns of one value."""
     names = dict.fromkeys(name for known in values for name in known)
     columns = {name: _typed([known.get(name) for known in values]) for name in names}
-    scalars = [{name: column[i] for name, column in columns.items()} for i in range(len(files))]
-    return [partial(InFolder, partial(reader, file), mine) for file, mine in zip(files, scalars, strict=True)]
+    scalars = [{name: column[i] for name, column in columns.items()} for i in range(len(parts))]
+    return [partial(InFolder, part, mine) for part, mine in zip(parts, scalars, strict=True)]
 
 
 def _typed(values: list[Any]) -> Any:

@@ -23,8 +23,8 @@ def parts_of(data: Any) -> tuple[str, Parts]:
     if isinstance(data, ds.FileSystemDataset) and (reader := _reader_of(data)) is not None:
         fragments = list(data.get_fragments())
         values = [ds.get_partition_keys(fragment.partition_expression) for fragment in fragments]
-        files = [DataFile(fragment.path, data.filesystem) for fragment in fragments]
-        return name, with_values(files, reader, values)
+        parts: Parts = [partial(reader, DataFile(fragment.path, data.filesystem)) for fragment in fragments]
+        return name, with_values(parts, values)
     if hasattr(data, "__array__"):
         with located(name):
             # polars writes out there what few kernels of Arrow can deal with: views, and dictionaries of them

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,8 @@ import pyarrow as pa
 from apnc.sources.delimited import TextPart
 from apnc.sources.family import Source
 from apnc.sources.files import Files
-from apnc.sources.folders import in_folders
+from apnc.sources.folders import values_of, with_values
+from apnc.sources.formats import FORMATS
 from apnc.sources.pieces import Piece, SourceError
 from apnc.sources.streams import parts_of
 from apnc.sources.table_columns import Request, as_matrix, check_part, layout_of, lists_as_matrix, numbers
@@ -63,9 +64,13 @@ def _of_files(data: Files, format: str, separator: str | None) -> tuple[str, Par
         if len(separator) != 1 or separator in '"\r\n':
             raise SourceError(f"separator={separator!r} must be a single character, such as ';'.")
         reader = partial(TextPart, delimiter=separator)
+    parts: Parts = [partial(reader, file) for file in data]
+    if FORMATS[format].text:
+        # Parts of text hold no open file, so that what was found out on the first pass serves the others.
+        parts = [cache(part) for part in parts]
     if any("=" in folder for file in data for folder in file.folders):
-        return data.name, in_folders(data.files, reader)
-    return data.name, [partial(reader, file) for file in data]
+        parts = with_values(parts, values_of(data.files))
+    return data.name, parts
 
 
 def request_of(
