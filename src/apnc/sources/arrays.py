@@ -3,10 +3,10 @@
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -36,18 +36,7 @@ class NpySource(Source):
 
     n_rows: int
 
-    def __init__(self, file: DataFile, drop_null: bool = False) -> None:
-        self._hold(_stored_in(file), drop_null)
-
-    @classmethod
-    def of_memmap(cls, array: Any, drop_null: bool = False) -> Self:
-        """Rows of an ``np.memmap``: from its file if it is a whole map, by slices if it is a view or private."""
-        _refuse(_name_of(array), array.shape, array.dtype)
-        source = cls.__new__(cls)
-        source._hold(_behind(array) or _View(_name_of(array), array), drop_null)
-        return source
-
-    def _hold(self, rows: "_Rows", drop_null: bool) -> None:
+    def __init__(self, rows: "_Stored | _View", drop_null: bool = False) -> None:
         self._rows = rows
         self.name, self.drop_null = rows.name, drop_null
         self.n_rows, self.n_columns = rows.shape
@@ -70,25 +59,12 @@ class NpySource(Source):
 
 
 def open_npy(data: Any, format: str, drop_null: bool) -> NpySource:
-    """A ``.npy`` file or a memory map."""
-    if isinstance(data, np.memmap):
-        return NpySource.of_memmap(data, drop_null)
-    return NpySource(data.only_local(format), drop_null)
-
-
-class _Rows(Protocol):
-    """A two-dimensional array of which ranges of rows can be read."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    @property
-    def fortran(self) -> bool: ...
-
-    def opened(self) -> AbstractContextManager[Read]: ...
+    """A ``.npy`` file or a memory map: from its file if it is a whole map, by slices if it is a view or private."""
+    if not isinstance(data, np.memmap):
+        return NpySource(_stored_in(data.only_local(format)), drop_null)
+    name = "np.memmap" if data.filename is None else f"np.memmap of {data.filename}"
+    _refuse(name, data.shape, data.dtype)
+    return NpySource(_behind(data) or _View(name, data), drop_null)
 
 
 @dataclass(frozen=True)
@@ -131,35 +107,24 @@ class _Stored:
 
     @contextmanager
     def opened(self) -> Iterator[Read]:
-        with open(self.file.path, "rb", buffering=0) as file:
+        with open(self.file.path, "rb") as file:
             yield partial(self._read_columns if self.fortran else self._read_rows, file)
 
     def _read_rows(self, file: BinaryIO, start: int, stop: int) -> Array:
-        width = self.shape[1] * self.dtype.itemsize
-        room = np.empty((stop - start) * width, dtype=np.uint8)
-        self._fill(file, self.offset + start * width, room)
-        return room.view(self.dtype).reshape(stop - start, self.shape[1])
+        d = self.shape[1]
+        return self._values(file, start * d, (stop - start) * d).reshape(-1, d)
 
     def _read_columns(self, file: BinaryIO, start: int, stop: int) -> Array:
         n, d = self.shape
-        size = self.dtype.itemsize
-        room = np.empty((d, (stop - start) * size), dtype=np.uint8)
-        for j in range(d):
-            self._fill(file, self.offset + (j * n + start) * size, room[j])
-        return room.view(self.dtype).T
+        return np.stack([self._values(file, j * n + start, stop - start) for j in range(d)], axis=1)
 
-    def _fill(self, file: BinaryIO, position: int, room: Array) -> None:
-        """Bytes from ``position`` on; one call may return fewer than were asked for."""
-        view, done = room.data, 0
-        try:
-            file.seek(position)
-            while done < len(view):
-                got = file.readinto(view[done:])  # type: ignore[attr-defined]
-                if not got:
-                    self.refuse_short(os.fstat(file.fileno()).st_size)
-                done += got
-        except OSError as error:
-            raise SourceError(f"{self.name}, byte {position + done}: cannot be read: {error}.") from error
+    def _values(self, file: BinaryIO, first: int, count: int) -> Array:
+        file.seek(self.offset + first * self.dtype.itemsize)
+        values = np.fromfile(file, self.dtype, count)
+        if len(values) < count:
+            self.refuse_short(os.fstat(file.fileno()).st_size)
+            raise SourceError(f"{self.name}, byte {file.tell()}: the disk cannot be read.")
+        return values
 
     def refuse_short(self, size: int) -> None:
         """A file of ``size`` bytes must hold every row that its header promises; more is fine."""
@@ -232,7 +197,3 @@ def _behind(array: Any) -> _Stored | None:
         return None
     fortran = not array.flags.c_contiguous
     return _Stored(DataFile(str(array.filename)), array.offset, array.shape, array.dtype, fortran)
-
-
-def _name_of(array: Any) -> str:
-    return "np.memmap" if array.filename is None else f"np.memmap of {array.filename}"

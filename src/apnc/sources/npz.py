@@ -41,7 +41,10 @@ class NpzSource(Source):
         self.name, self._file, self.drop_null = file.name, file, drop_null
         with self._archive() as archive:
             _refuse_other(self.name, archive)
-            self.n_rows, self.n_columns = _shape(self.name, Member(self.name, archive, "shape"))
+            shape = tuple(Member(self.name, archive, "shape").read().tolist())
+            if len(shape) != 2 or min(shape) < 0 or shape[1] == 0:
+                raise SourceError(f"{self.name}: has the shape {shape}, expected (rows, features).")
+            self.n_rows, self.n_columns = map(int, shape)
             self._indptr = Member(self.name, archive, "indptr").read()
             data, indices = self._streams(archive)
         _refuse_indptr(self.name, self._indptr, self.n_rows, data.size, indices.size)
@@ -143,13 +146,6 @@ def _refuse_other(name: str, archive: zipfile.ZipFile) -> None:
     missing = [member for member in MEMBERS if member not in there]
     if missing:
         raise SourceError(f"{name}: the member {missing[0]}.npy is missing. The file is damaged.")
-
-
-def _shape(name: str, member: Member) -> tuple[int, int]:
-    shape = tuple(member.read().tolist())
-    if len(shape) != 2 or min(shape) < 0 or shape[1] == 0:
-        raise SourceError(f"{name}: has the shape {shape}, expected (rows, features).")
-    return int(shape[0]), int(shape[1])
 
 
 def _refuse_indptr(name: str, indptr: Array, n_rows: int, n_data: int, n_indices: int) -> None:

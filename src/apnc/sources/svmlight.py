@@ -39,12 +39,7 @@ class SvmlightSource(Source):
     n_rows: int
     zero_based: bool
 
-    def __init__(
-        self,
-        files: Files,
-        drop_null: bool = False,
-        zero_based: bool | str = "auto",
-    ) -> None:
+    def __init__(self, files: Files, drop_null: bool = False, zero_based: bool | str = "auto") -> None:
         if zero_based not in ("auto", True, False):
             raise ValueError(f"zero_based={zero_based!r} must be True, False or 'auto'.")
         self.name, self._files, self.drop_null = files.name, files, drop_null
