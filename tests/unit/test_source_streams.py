@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset as ds
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
@@ -136,6 +137,13 @@ def test_fit_and_predict_take_them_as_they_are(name, X, table, spools):
         np.testing.assert_allclose(
             KernelEmbedding(**SMALL).fit_transform(data), KernelEmbedding(**SMALL).fit_transform(X), atol=1e-8
         )
+
+
+def test_options_of_files_are_refused(table):
+    for options in ({"format": "csv"}, {"filesystem": pa.fs.LocalFileSystem()}, {"separator": ";"}):
+        (name,) = options
+        with pytest.raises(SourceError, match=f"{name}= cannot be used with"):
+            apnc.open(table, **options)
 
 
 def test_a_stream_that_was_read_says_so(table):
@@ -296,9 +304,10 @@ def test_partition_columns_are_columns(dated, X, tmp_path, format):
         [folder],
         ds.dataset(folder, format=format, partitioning="hive"),
     ):
-        source = apnc.open(data, format=ending, id_columns=["key", "region"])
+        told = {} if isinstance(data, ds.Dataset) else {"format": ending}
+        source = apnc.open(data, **told, id_columns=["key", "region"])
         assert set(source.columns) == {"a", "b", "c", "year"}
-        rows = apnc.open(data, format=ending, columns=["year", "a", "b", "c"])
+        rows = apnc.open(data, **told, columns=["year", "a", "b", "c"])
         found = np.concatenate([rows.decode(piece).rows for piece in rows.pieces(41)])
         np.testing.assert_array_equal(found, np.column_stack([dated["year"].to_numpy(), X]))
         ids = pa.Table.from_batches([pa.record_batch(part) for part in in_batches(source.ids(41))])

@@ -36,7 +36,9 @@ def write(table, path, format, **options):
 
 
 def open_table(data, format, **options):
-    return apnc.open(data, format=format, **options)
+    """Files are told their format, objects know theirs."""
+    known = isinstance(data, pa.Table | pa.RecordBatch | pa.dataset.Dataset)
+    return apnc.open(data, format=None if known else format, **options)
 
 
 def kind(format):

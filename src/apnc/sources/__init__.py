@@ -62,7 +62,7 @@ def open(
     id_columns : columns written in front of labels; they are not features.
     weight_column : column of weights.
     drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
-    format : a name in ``FORMATS``, where the name does not tell.
+    format : of files, where the name does not tell: a name in ``FORMATS``.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
     object_field : the field of each JSON line that is the instance; default: the whole value. Of a DataFrame: the
         column of objects.
@@ -101,11 +101,15 @@ def open(
 
 
 def _open(data: Any, format: str | None, drop_null: bool, given: dict[str, Any]) -> Source:
-    found = data if _is_held(data) else find_files(data, given.get("filesystem"))
-    format = format or format_of(found)
-    _refuse(format, [name for name in given if name not in FORMATS[format].takes])
-    if isinstance(found, Files):
+    if _is_held(data):
+        found, said = data, {"format": format, "filesystem": given.get("filesystem")}
+        _refuse(f"a {type(data).__name__}", [name for name, value in said.items() if value is not None])
+        format = format_of(data)
+    else:
+        found = find_files(data, given.get("filesystem"))
+        format = format or format_of(found)
         one_format(found, format)
+    _refuse(format, [name for name in given if name not in FORMATS[format].takes])
     given.pop("filesystem", None)
     source: Source = FORMATS[format].load()(found, format, drop_null, **given)
     paths = data if isinstance(data, list | tuple) else [data]
