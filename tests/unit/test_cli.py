@@ -237,6 +237,16 @@ def test_standard_input_of_any_format_leaves_nothing_behind(folder, monkeypatch)
         assert not list((folder / "spools").iterdir())
 
 
+def test_standard_input_from_where_it_stands(folder):
+    """Not from its beginning, where it is a file of which something was read before."""
+    Path("more.csv").write_text("a title\n" + Path("rows.csv").read_text())
+    with open("more.csv", "rb") as file:
+        os.lseek(file.fileno(), len("a title\n"), os.SEEK_SET)
+        done = process("fit", "-", "-k", 3, "--exclude", "key", "--quiet", "--labels", "l.csv", stdin=file)
+        assert done.wait() == 0, done.stderr.read()
+    assert len(labels_of("l.csv")) == 600
+
+
 def test_patterns_and_partitioned_folders(folder):
     table = pq.read_table("rows.parquet")
     for year in (2023, 2024):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 
 import numpy as np
 import polars as pl
@@ -130,6 +131,16 @@ def test_what_is_hidden_can_be_asked_for(folder):
     np.testing.assert_array_equal(rows_of(apnc.open(folder / "_x.csv")), X)
 
 
+def test_folders_without_a_match_are_not_looked_at(folder, monkeypatch):
+    written(folder, "csv")
+    scan, seen = os.scandir, []
+    monkeypatch.setattr(os, "scandir", lambda path: seen.append(os.path.basename(path)) or scan(path))
+    for pattern, looked_at in {"a-*.csv": ["data"], "c/*.csv": ["c"], "*/d*.csv": ["data", "c"]}.items():
+        seen.clear()
+        apnc.open(folder / pattern)
+        assert seen == looked_at
+
+
 def test_a_file_may_have_a_name_like_a_pattern(folder):
     csv(X[:3], folder / "a[1].csv")
     csv(X[3:], folder / "a1.csv")
@@ -246,6 +257,20 @@ def test_open_files(folder, spools, ending, kind):
     np.testing.assert_array_equal(rows_of(source), X)
     del source
     assert not list(spools.iterdir())
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_named_pipes(folder, ending):
+    """As a shell makes them of <(command)."""
+    WRITERS[ending](X, folder / f"x.{ending}")
+    os.mkfifo(folder / f"pipe.{ending}")
+    content = (folder / f"x.{ending}").read_bytes()
+    thread = threading.Thread(target=(folder / f"pipe.{ending}").write_bytes, args=(content,))
+    thread.start()
+    source = apnc.open(folder / f"pipe.{ending}")
+    thread.join()
+    for _ in range(2):
+        np.testing.assert_array_equal(rows_of(source), X)
 
 
 def test_a_file_that_decompresses_as_it_is_read(folder):

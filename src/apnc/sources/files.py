@@ -134,13 +134,15 @@ def _of_open_file(handle: Any) -> DataFile:
         raise SourceError(f"{name} is open as text; open it with mode 'rb'.")
     if isinstance(handle, io.BufferedReader | io.FileIO) and _is_at(handle, name):
         return DataFile(name)
+    if getattr(handle, "seekable", bool)():
+        handle.seek(0)
     spool = copied(handle, name)
     return DataFile(spool.path, label=name, spool=spool)
 
 
 def _is_at(handle: Any, path: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle.fileno()), os.stat(path))
+        return os.path.isfile(path) and os.path.samestat(os.fstat(handle.fileno()), os.stat(path))
     except OSError:
         return False
 
@@ -151,16 +153,14 @@ def _expand(path: str, filesystem: Any) -> list[DataFile]:
         kind = _kind(system, base)
         if kind == "file":
             return [DataFile(base, system)]
+        if kind == "pipe":
+            with open(base, "rb") as handle:
+                return [_of_open_file(handle)]
         base, pattern = (base, ()) if kind == "folder" else _split(base)
         if kind is None and (not pattern or _kind(system, base) != "folder"):
             raise FileNotFoundError(path)
-        names = sorted(name.removeprefix(base).strip("/") for name in _below(system, base))
-        split = [(name, tuple(name.split("/"))) for name in names]
-        found = [
-            DataFile(os.path.join(base, name), system, parts[:-1])
-            for name, parts in split
-            if _fits(parts, pattern) and not _is_hidden(parts, pattern)
-        ]
+        names = sorted("/".join(parts) for parts in _below(system, base, pattern))
+        found = [DataFile(os.path.join(base, name), system, tuple(name.split("/"))[:-1]) for name in names]
     if not found:
         raise SourceError(
             f"{path}: {'no file matches this pattern' if pattern else 'there are no data files in this folder'}."
@@ -187,7 +187,8 @@ def _file_system(path: str, filesystem: Any) -> tuple[Any, str]:
 
 def _kind(system: Any, path: str) -> str | None:
     if system is None:
-        return "folder" if os.path.isdir(path) else "file" if os.path.exists(path) else None
+        known = {"folder": os.path.isdir, "file": os.path.isfile, "pipe": os.path.exists}
+        return next((kind for kind, is_so in known.items() if is_so(path)), None)
     from pyarrow.fs import FileType
 
     found = system.get_file_info(path).type
@@ -201,35 +202,48 @@ def _split(path: str) -> tuple[str, tuple[str, ...]]:
     return "/".join(parts[:first]) or ("/" if path.startswith("/") else "."), tuple(parts[first:])
 
 
-def _below(system: Any, folder: str) -> Iterator[str]:
-    """Paths of all files in a folder and its folders."""
-    if system is not None:
+def _below(system: Any, folder: str, pattern: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Ways to the files that match, in a folder and its folders: the names of folders, and of the file."""
+    if system is None:
+        paths = _walk(folder, pattern)
+    else:
         from pyarrow.fs import FileSelector
 
         found = system.get_file_info(FileSelector(folder, recursive=True))
-        yield from (info.path for info in found if info.is_file)
-        return
+        paths = (info.path for info in found if info.is_file)
+    return (way for path in paths if _fits(way := _way(folder, path), pattern))
+
+
+def _walk(folder: str, pattern: Sequence[str]) -> Iterator[str]:
+    """Files of this machine, without a look at folders from where no way leads to a match."""
 
     def refuse(error: OSError) -> None:
         raise error
 
-    for inside, _, names in os.walk(folder, onerror=refuse, followlinks=True):
-        yield from (path for name in names if os.path.isfile(path := os.path.join(inside, name)))
+    for inside, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        paths = {name: os.path.join(inside, name) for name in (*folders, *names)}
+        folders[:] = [name for name in folders if _fits(_way(folder, paths[name]), pattern, on_the_way=True)]
+        yield from (paths[name] for name in names if os.path.isfile(paths[name]))
 
 
-def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a path, or a folder on its way, matches; ``**`` stands for any number of folders."""
-    if not pattern or not parts:
-        return not pattern
-    if pattern[0] == "**":
-        return _fits(parts, pattern[1:]) or _fits(parts[1:], pattern)
-    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+def _way(folder: str, path: str) -> tuple[str, ...]:
+    return tuple(path.removeprefix(folder).strip("/").split("/"))
 
 
-def _is_hidden(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Names that begin with "_" or "." are no data, unless a pattern says so."""
-    asked = {part[0] for part in pattern if part}
-    return any(part[0] in "_." and part[0] not in asked for part in parts)
+def _fits(way: Sequence[str], pattern: Sequence[str], on_the_way: bool = False) -> bool:
+    """Whether a file, or a folder that it is in, matches; of folders ``on_the_way``, whether one in them may.
+
+    ``**`` stands for any number of folders. Names that begin with "_" or "." are no data, unless the pattern says so.
+    """
+    if not way:
+        return on_the_way or not pattern
+    first, *rest = pattern or ("*",)
+    if first == "**":
+        return _fits(way, rest or ("*",), on_the_way) or (
+            way[0][0] not in "_." and _fits(way[1:], pattern, on_the_way)
+        )
+    shown = way[0][0] not in "_." or way[0][0] == first[0]
+    return shown and fnmatchcase(way[0], first) and _fits(way[1:], rest, on_the_way)
 
 
 def one_format(files: Iterable[DataFile], given: str) -> None:

@@ -28,12 +28,12 @@ def with_values(parts: Parts, values: Sequence[Mapping[str, Any]]) -> Parts:
 
 
 def _typed(values: list[Any]) -> Any:
-    """Values as whole numbers, as numbers, or as they are: an array."""
+    """An array of values; text as whole numbers or as numbers, if all of it is."""
     column = pa.array(values)
-    for type_ in (pa.int64(), pa.float64()):
+    for type_ in (pa.int64(), pa.float64()) if pa.types.is_string(column.type) else ():
         try:
             return column.cast(type_)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except pa.ArrowInvalid:
             continue
     return column
 

@@ -40,10 +40,8 @@ def spooling(name: str) -> Iterator[Spool]:
 
 
 def copied(handle: Any, name: str) -> Spool:
-    """All that an open binary file holds; from its beginning, if it can go back there."""
+    """All that an open binary file still has to give."""
     with spooling(name) as spool, open(spool.path, "wb") as file:
-        if getattr(handle, "seekable", bool)():
-            handle.seek(0)
         shutil.copyfileobj(handle, file, COPIED)
     return spool
 
