@@ -5,6 +5,7 @@ import sklearn.base  # noqa: F401
 
 from apnc.embeddings import Embedding, EnsembleEmbedding, NystroemEmbedding, StableEmbedding
 from apnc.estimators import KernelEmbedding, KernelKMeans, load
+from apnc.sources import open
 from apnc.version import __version__
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "StableEmbedding",
     "__version__",
     "load",
+    "open",
 ]

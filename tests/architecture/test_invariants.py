@@ -14,7 +14,7 @@ from apnc import KernelEmbedding, KernelKMeans
 from apnc.engines.local import LocalChunks
 from apnc.pipeline import STAGES
 from apnc.progress import Progress
-from apnc.sources.table_files import DataFile
+from apnc.sources.files import DataFile
 
 SOURCE = Path(apnc.__file__).parent
 #: Functions and modules of ours that a fit enters before the first pass over the rows.
@@ -79,11 +79,13 @@ def test_few_hops_before_the_first_pass(kind, X, tmp_path):
     assert len({file for file, _ in seen}) <= SLACK * modules, sorted({file for file, _ in seen})
 
 
-def test_passes_and_opened_files(X, tmp_path, monkeypatch):
+@pytest.mark.parametrize("named", ["{}.parquet", "part={}/x.parquet"])
+def test_passes_and_opened_files(X, tmp_path, monkeypatch, named):
     """At most three passes over the source, and each opens a file once; one more to look at the columns."""
     n_files, opened = 7, []
     for i in range(n_files):
-        write_table(tmp_path / f"{i}.parquet", X[i::n_files])
+        (tmp_path / named.format(i)).parent.mkdir(exist_ok=True)
+        write_table(tmp_path / named.format(i), X[i::n_files])
     plain = DataFile.open
     monkeypatch.setattr(DataFile, "open", lambda file: opened.append(file.path) or plain(file))
     KernelKMeans(3, random_state=0).fit(tmp_path)
@@ -92,6 +94,17 @@ def test_passes_and_opened_files(X, tmp_path, monkeypatch):
     opened.clear()
     KernelEmbedding(random_state=0).fit(tmp_path)
     assert len(opened) <= 2 * n_files + 1
+
+
+def test_opened_files_of_text(X, tmp_path, monkeypatch):
+    """Each pass opens a file once; one more to look at the columns of each."""
+    n_files, opened = 7, []
+    for i in range(n_files):
+        np.savetxt(tmp_path / f"{i}.csv", X[i::n_files], delimiter=",")
+    plain = DataFile.stream
+    monkeypatch.setattr(DataFile, "stream", lambda file: opened.append(file.path) or plain(file))
+    KernelKMeans(3, random_state=0).fit(tmp_path)
+    assert len(opened) <= (3 + 1) * n_files
 
 
 class Announced(Progress):
@@ -146,4 +159,5 @@ def test_public_names():
         "StableEmbedding",
         "__version__",
         "load",
+        "open",
     ]

@@ -110,6 +110,10 @@ def imported_packages(path: Path) -> set[str]:
     return found
 
 
+def test_nobody_knows_the_libraries_whose_frames_are_read():
+    assert not [path for path in modules() if {"polars", "duckdb", "pandas"} & imported_packages(path)]
+
+
 def test_only_the_loops_know_numba():
     users = [
         path for path in modules() if "import numba" in (text := path.read_text()) or "from numba" in text
@@ -120,7 +124,7 @@ def test_only_the_loops_know_numba():
 
 def test_a_plain_import_loads_nothing_heavy():
     """Not more than scikit-learn loads for its own k-means."""
-    heavy = ("numba", "pyspark", "dask", "pandas", "polars", "pyarrow", "matplotlib")
+    heavy = ("numba", "pyspark", "dask", "pandas", "polars", "duckdb", "pyarrow", "matplotlib")
 
     def loaded_by(statement: str) -> set[str]:
         code = f"{statement}; import sys; print(*set({heavy!r}) & set(sys.modules))"

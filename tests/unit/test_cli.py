@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -221,6 +222,59 @@ def test_standard_input(folder):
     assert len(labels_of("w.parquet")) == 60
     refused(fit("-", "--labels", "e.csv", code=2, stdin=b""), "standard input")
     refused(fit("-", "--labels", "e.csv", code=2, stdin=b"a,b\n1,2\n3,\n5,6\n"), "standard input: 1 missing")
+
+
+def test_standard_input_of_any_format_leaves_nothing_behind(folder, monkeypatch):
+    (folder / "spools").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "spools"))
+    for name in ("rows.npy", "rows.parquet"):
+        format = name.partition(".")[2]
+        more = [] if format == "npy" else ["--exclude", "key"]
+        fit("-", "--format", format, *more, "--labels", "l.csv", stdin=Path(name).read_bytes())
+        assert np.array_equal(labels_of("l.csv"), apnc.KernelKMeans(3, random_state=0).fit(X).labels_)
+        broken = Path(name).read_bytes()[:-50]
+        refused(fit("-", "--format", format, "--labels", "e.csv", code=2, stdin=broken), "standard input")
+        assert not list((folder / "spools").iterdir())
+
+
+def test_standard_input_from_where_it_stands(folder):
+    """Not from its beginning, where it is a file of which something was read before."""
+    Path("more.csv").write_text("a title\n" + Path("rows.csv").read_text())
+    with open("more.csv", "rb") as file:
+        os.lseek(file.fileno(), len("a title\n"), os.SEEK_SET)
+        done = process("fit", "-", "-k", 3, "--exclude", "key", "--quiet", "--labels", "l.csv", stdin=file)
+        assert done.wait() == 0, done.stderr.read()
+    assert len(labels_of("l.csv")) == 600
+
+
+def test_patterns_and_partitioned_folders(folder):
+    table = pq.read_table("rows.parquet")
+    for year in (2023, 2024):
+        part = Path("parts") / f"year={year}"
+        part.mkdir(parents=True)
+        pq.write_table(table.slice(300 * (year - 2023), 300), part / "part-0.parquet")
+    Path("parts/_SUCCESS").touch()
+    fit("rows.parquet", "--exclude", "key", "--labels", "whole.csv", "--model", "m.apnc")
+    for data in ("parts", "parts/year=*", "part?/*/*.parquet"):
+        fit(data, "--id-columns", "key,year", "--labels", "l.csv")
+        assert np.array_equal(labels_of("l.csv"), labels_of("whole.csv"))
+        years = csv.read_csv("l.csv")["year"].to_pylist()
+        assert years == [2023] * 300 + [2024] * 300
+        run("predict", "m.apnc", data, "--id-columns", "year", "--labels", "again.csv")
+        assert np.array_equal(labels_of("again.csv"), labels_of("whole.csv"))
+    fit("parts", "--columns", "year,a,b,c", "--labels", "l.csv")
+    with_year = np.column_stack([np.repeat([2023, 2024], 300), X])
+    assert np.array_equal(labels_of("l.csv"), apnc.KernelKMeans(3, random_state=0).fit(with_year).labels_)
+    shown = json.loads(fit("parts", "--exclude", "key,year", "--labels", "l.csv", "--json").stdout)
+    assert shown["features"] == ["a", "b", "c"]
+    refused(fit("none-*.csv", "--labels", "l.csv", code=2), "none-*.csv: no file matches this pattern")
+    refused(fit("parts/*/*", "--labels", "parts/year=2024/l.csv", code=2), "among the data")
+
+
+def test_a_damaged_header_of_npy(folder):
+    content = Path("rows.npy").read_bytes()
+    Path("rows.npy").write_bytes(content.replace(b"(600, 3)", b"(600, 3 "))
+    refused(fit("rows.npy", "--labels", "l.csv", code=2), "rows.npy: not a .npy file, or a damaged one")
 
 
 def test_columns_by_name(folder):

@@ -6,10 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -119,7 +123,63 @@ def svmlight(X, folder):
     return folder / "x.svm"
 
 
+def pattern(X, folder):
+    for name, part in {"a-1": X[:99], "a-2": X[99:], "b-1": X[:3]}.items():
+        pq.write_table(table(part), folder / f"{name}.parquet")
+    return folder / "a-*.parquet"
+
+
+def in_folders(X, folder):
+    """The last feature is in the names of the folders alone, which keep the order of the rows by a number in front."""
+    parts, last = folder / "hive", X[:, -1]
+    starts = [0, *(np.flatnonzero(np.diff(last)) + 1), len(X)]
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        inside = parts / f"{number:04}" / f"x5={last[start]}"
+        inside.mkdir(parents=True)
+        pq.write_table(table(X[start:stop]).drop_columns("x5"), inside / "part-0.parquet")
+    return parts
+
+
+def pipe(X, folder):
+    """Nothing that could go back to its beginning."""
+    return sources.open(os.fdopen(piped(csv(X, folder).read_bytes()), "rb"), format="csv")
+
+
+def piped(content):
+    read, write = os.pipe()
+    threading.Thread(target=lambda: (os.write(write, content), os.close(write))).start()
+    return read
+
+
+def lazy(X, folder):
+    return pl.scan_parquet(parquet(X, folder))
+
+
+def duckdb_relation(X, folder):
+    return duckdb.connect().read_parquet(str(parquet(X, folder)))
+
+
+def record_batches(X, folder):
+    return sources.open(table(X).to_reader(max_chunksize=33))
+
+
+def polars_frame(X, folder):
+    return sources.open(pl.DataFrame(table(X)))
+
+
+def pandas_frame(X, folder):
+    return sources.open(table(X).to_pandas())
+
+
 WRITERS = [
+    pattern,
+    in_folders,
+    pipe,
+    lazy,
+    duckdb_relation,
+    record_batches,
+    polars_frame,
+    pandas_frame,
     npy,
     fortran,
     memmap,
@@ -318,7 +378,7 @@ def test_a_file_that_changes_between_passes_is_noticed(X, tmp_path, monkeypatch)
 def test_what_cannot_be_read_says_so(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nothing\.parquet: there is no such file"):
         estimator().fit(str(tmp_path / "nothing.parquet"))
-    with pytest.raises(ValueError, match=r"no such file either"):
+    with pytest.raises(FileNotFoundError, match=r"nothing: there is no such file or folder"):
         estimator().fit(tmp_path / "nothing")
     (tmp_path / "x.xls").touch()
     with pytest.raises(ValueError, match=r"x\.xls: cannot infer the format from the file name.*\.parquet"):
@@ -477,7 +537,7 @@ def test_a_memory_map_with_weights_or_start_labels(X, tmp_path):
 def test_lists_of_paths_are_opened_first(X, tmp_path):
     paths = [parquet(X, tmp_path), tmp_path / "x.parquet"]
     for listed in (paths, list(map(str, paths))):
-        with pytest.raises(ValueError, match=r"Files are read by apnc\.sources\.open"):
+        with pytest.raises(ValueError, match=r"Files are read by apnc\.open"):
             estimator().fit(listed)
     both = sources.open(paths)
     assert len(estimator().fit(both).labels_) == 1400

@@ -210,7 +210,6 @@ X3 = np.arange(12.0).reshape(6, 2)
         ({}, np.empty((0, 3)), "0 sample"),
         ({}, np.empty((3, 0)), "0 feature"),
         ({"kernel": shared_letters}, [], "0 sample"),
-        ({"kernel": shared_letters}, "text", "There is no such file"),
         (
             {"kernel": lambda A, B: np.zeros((len(B), len(A) + 1))},
             WORDS,
@@ -264,6 +263,11 @@ X3 = np.arange(12.0).reshape(6, 2)
 def test_bad_input_is_refused(options, X, message):
     with pytest.raises(ValueError, match=message):
         KernelKMeans(**({"n_clusters": 3} | options)).fit(X)
+
+
+def test_a_text_is_taken_for_a_path():
+    with pytest.raises(FileNotFoundError, match="text: there is no such file or folder"):
+        KernelKMeans(3, kernel=shared_letters).fit("text")
 
 
 def test_predict_names_what_does_not_fit(whole):

@@ -71,9 +71,7 @@ def refuse_text(kernel: Any, X: Any) -> None:
         return
     first = _first_object(X)
     if isinstance(first, (str, bytes, dict, set, frozenset, os.PathLike)):
-        files = (
-            " Files are read by apnc.sources.open([...])." if isinstance(first, (str, os.PathLike)) else ""
-        )
+        files = " Files are read by apnc.open([...])." if isinstance(first, (str, os.PathLike)) else ""
         raise ValueError(
             f"kernel={kernel!r} needs numeric vectors, got a list of {type(first).__name__}. For objects pass "
             f"a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B)).{files}"
@@ -106,7 +104,7 @@ def read(estimator: Any, X: Any, sample_weight: Any = None, reset: bool = False)
     """X as a source whose features are those the estimator knows; with ``reset`` it learns them here."""
     if streams(estimator, X, sample_weight):
         if sample_weight is not None:
-            raise ValueError("Weights of a file come from it: apnc.sources.open(..., weight_column='name').")
+            raise ValueError("Weights of a file come from it: apnc.open(..., weight_column='name').")
         return read_source(estimator, X, reset)
     source = InMemory(read_rows(estimator, X, reset))
     source.weights = check_weights(sample_weight, source.n_rows or 0)

@@ -14,8 +14,8 @@ TABLE_OF_LABELS = "Table of ids and labels to write: .parquet, .arrow, .feather,
 ROWS: Declared = {
     "data": argument(
         "DATA",
-        "File, folder or address (s3://...) of the rows: Parquet, Arrow, CSV, TSV, .npy, sparse .npz, svmlight or JSON "
-        "lines. - reads CSV, or what --format says, from standard input.",
+        "File, folder, pattern ('2024-*.parquet') or address (s3://...) of the rows: Parquet, Arrow, CSV, TSV, .npy, "
+        "sparse .npz, svmlight or JSON lines. - reads CSV, or what --format says, from standard input.",
     )
 }
 MODEL: Declared = {"model": argument("MODEL", "Model file that apnc fit has written.")}

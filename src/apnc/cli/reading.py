@@ -2,17 +2,17 @@
 
 import importlib
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
 from apnc import sources
 from apnc.estimators.saving import read
 from apnc.persistence import Functions, ModelFileError, Origin, is_model_file
 from apnc.sources import Source, SourceError
+from apnc.sources.files import DataFile
+from apnc.sources.spool import copied
 
 STANDARD_INPUT = "-"
 
@@ -28,7 +28,7 @@ def opened(
 
     ``reads`` is what an engine elsewhere reads it with.
 
-    Standard input goes to a file without a name first, to be read several times.
+    Standard input goes to a temporary file first, to be read several times.
     """
     format = given["format"] or ("csv" if data == STANDARD_INPUT else sources.format_of(data))
     request = _requested(given)
@@ -41,19 +41,12 @@ def opened(
     if data != STANDARD_INPUT:
         yield _open(data, format, request, recalled)
         return
-    with tempfile.TemporaryFile() as spool:
-        _copy_input(spool)
-        spool.raw.name = "standard input"  # type: ignore[attr-defined]
-        yield _open(spool, format, request, recalled)
-
-
-def _copy_input(spool: IO[bytes]) -> None:
+    spool = copied(sys.stdin.buffer, "standard input")
     try:
-        shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        spool.seek(0)
-    except OSError as error:
-        where = f"the copy of standard input in {tempfile.gettempdir()} (TMPDIR)"
-        raise OSError(error.errno, error.strerror, where) from error
+        file = DataFile(spool.path, label="standard input", spool=spool)
+        yield _open(file, format, request, recalled)
+    finally:
+        spool.remove()
 
 
 def _requested(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame, list of objects with a kernel function, or a path or anything else that
-            ``apnc.sources.open`` takes.
+            ``apnc.open`` takes.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
             A row of weight 2 counts as two equal rows; rows of weight 0 do not exist for the fit, but are

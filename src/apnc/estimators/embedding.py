@@ -92,7 +92,7 @@ class KernelEmbedding(KernelEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame, list of objects with a kernel function, or a path or anything else that
-            ``apnc.sources.open`` takes.
+            ``apnc.open`` takes.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
             Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.

@@ -76,7 +76,7 @@ class LabelFile:
 def _parts(path: Any, format: str) -> list[Callable[[], Any]]:
     try:
         from apnc.sources.delimited import TextPart, separator_of
-        from apnc.sources.table_files import find_files, one_format
+        from apnc.sources.files import find_files, one_format
         from apnc.sources.tables import READERS
     except ModuleNotFoundError as error:
         raise ImportError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error

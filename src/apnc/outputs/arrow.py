@@ -86,14 +86,21 @@ class Ids:
 
 
 def _decoded(batch: Mapping[str, Any], names: Sequence[str], start: int) -> Any:
-    """A table of the columns; dictionaries, which may differ from batch to batch, are written out."""
+    """A table of the columns; dictionaries, which may differ from batch to batch, and views are written out."""
     pa = load_pyarrow()
     try:
         table = pa.table({name: batch[name] for name in names})
     except (pa.ArrowException, TypeError) as error:
         raise ValueError(f"Id columns from row {start:,} on are not of one type: {error}") from error
-    plain = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
-    return table.cast(pa.schema(plain))
+    return table.cast(pa.schema([field.with_type(_plain(field.type)) for field in table.schema]))
+
+
+def _plain(type_: Any) -> Any:
+    """A type that can be written to every kind of file."""
+    pa = load_pyarrow()
+    if pa.types.is_dictionary(type_):
+        return _plain(type_.value_type)
+    return pa.large_string() if pa.types.is_string_view(type_) else type_
 
 
 @contextmanager

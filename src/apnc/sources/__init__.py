@@ -1,29 +1,36 @@
-"""Data larger than memory: files and open objects that are read in pieces."""
+"""Data larger than memory: files, open objects, tables and streams that are read in pieces."""
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path, PurePath
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from apnc.engines.registry import engine_of
 from apnc.sources.family import Source
+from apnc.sources.files import Files, find_files, one_format
 from apnc.sources.formats import ENDINGS, FORMATS, format_named
 from apnc.sources.memory import InMemory
 from apnc.sources.pieces import SourceError
 
 __all__ = ["FORMATS", "InMemory", "Source", "SourceError", "is_source", "open"]
 
+#: What tells that an object gives Arrow data, whatever library it is of: any by the PyCapsule interface, a LazyFrame of
+#: polars, a connection of DuckDB with a result.
+ARROW = ("__arrow_c_stream__", "sink_parquet", "fetch_record_batch")
+
 
 def is_source(data: Any) -> bool:
-    """Whether ``data`` is read in pieces rather than held as rows: a path, or an open object.
+    """Whether ``data`` is read in pieces rather than held as rows: a path, an open object, a stream, a query.
 
-    A list never is, since lists are instances; ``open`` makes a source of a list of paths.
+    A list never is, since lists are instances; ``open`` makes a source of a list of paths. Frames of pandas and polars
+    are rows in memory, of which ``open`` makes a source too.
     """
-    if isinstance(data, Source | str | os.PathLike | np.memmap):
+    if isinstance(data, Source | str | os.PathLike | np.memmap) or hasattr(data, "read"):
         return True
-    if _is_arrow(data) or (hasattr(data, "read") and hasattr(data, "seek")):
+    if _is_pyarrow(data) or (_is_arrow(data) and not hasattr(data, "__array__")):
         return True
     return engine_of(data) is not None
 
@@ -46,14 +53,16 @@ def open(
 
     Parameters
     ----------
-    data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, a seekable binary file, or
-        a Spark DataFrame.
+    data : path, URI, folder, pattern such as "2024-*.parquet", open binary file, or a list of those;
+        ``numpy.memmap``; data frame of pandas or polars, polars LazyFrame, DuckDB relation or result, pyarrow Table,
+        Dataset or RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame. What can be read only
+        once is copied to a temporary file, which is gone with the source.
     columns : features, in this order; default: all numeric columns.
     exclude : columns that are not features.
     id_columns : columns written in front of labels; they are not features.
     weight_column : column of weights.
     drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
-    format : a name in ``FORMATS``, where the name does not tell.
+    format : of files, where the name does not tell: a name in ``FORMATS``.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
     object_field : the field of each JSON line that is the instance; default: the whole value. Of a DataFrame: the
         column of objects.
@@ -81,16 +90,28 @@ def open(
         _refuse(engine.KIND, [*(name for name in given if name not in engine.TAKES), *also])
         opened: Source = engine.open_data(data, **given)
         return opened
-    format = format_of(data) if format is None else format
-    if format not in FORMATS:
+    if format is not None and format not in FORMATS:
         raise SourceError(f"format={format!r} is unknown. Known: {', '.join(FORMATS)}.")
-    _refuse(format, [name for name in given if name not in FORMATS[format].takes])
     try:
-        source: Source = FORMATS[format].load()(data, format, drop_null, **given)
+        return _open(data, format, drop_null, given)
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise
-        raise SourceError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
+        raise SourceError(f'Reading {format or data} needs pyarrow: pip install "apnc[files]".') from error
+
+
+def _open(data: Any, format: str | None, drop_null: bool, given: dict[str, Any]) -> Source:
+    if _is_held(data):
+        found, said = data, {"format": format, "filesystem": given.get("filesystem")}
+        _refuse(f"a {type(data).__name__}", [name for name, value in said.items() if value is not None])
+        format = format_of(data)
+    else:
+        found = find_files(data, given.get("filesystem"))
+        format = format or format_of(found)
+        one_format(found, format)
+    _refuse(format, [name for name in given if name not in FORMATS[format].takes])
+    given.pop("filesystem", None)
+    source: Source = FORMATS[format].load()(found, format, drop_null, **given)
     paths = data if isinstance(data, list | tuple) else [data]
     source.paths = tuple(path for path in paths if isinstance(path, str | os.PathLike))
     return source
@@ -98,27 +119,31 @@ def open(
 
 def format_of(data: Any) -> str:
     """The format of a path by its ending, of a folder by its files, of an object by its type."""
-    if isinstance(data, np.memmap):
-        return "npy"
-    if _is_arrow(data):
-        return "parquet"
-    first = data[0] if isinstance(data, list | tuple) and data else data
-    name = str(getattr(first, "name", first) if not isinstance(first, PurePath) else first)
-    if isinstance(first, str | os.PathLike) and Path(first).is_dir():
-        names = (str(path) for path in sorted(Path(first).rglob("*")) if not path.name.startswith((".", "_")))
-        name = next((found for found in names if format_named(found)), name)
-    found = format_named(name)
+    if _is_held(data):
+        return "npy" if isinstance(data, np.memmap) else "parquet"
+    if isinstance(data, str | os.PathLike) and (told := format_named(os.fspath(data))):
+        return told
+    files = data if isinstance(data, Files) else find_files(data)
+    found = next((told for file in files if (told := format_named(file.name))), None)
     if found is None:
-        exists = "" if "://" in name or Path(name).exists() else " There is no such file either."
         raise SourceError(
-            f"{name}: cannot infer the format from the file name.{exists} Known endings: {', '.join(ENDINGS)}; or pass "
-            "format=... (in apnc.sources.open, or --format)."
+            f"{files.files[0].name}: cannot infer the format from the file name. Known endings: {', '.join(ENDINGS)}; "
+            "or pass format=... (in apnc.open, or --format)."
         )
     return found
 
 
+def _is_held(data: Any) -> bool:
+    """Whether ``data`` is something other than files."""
+    return isinstance(data, np.memmap) or _is_pyarrow(data) or _is_arrow(data)
+
+
 def _is_arrow(data: Any) -> bool:
-    return type(data).__module__.split(".")[0] == "pyarrow"
+    return any(hasattr(data, name) for name in ARROW)
+
+
+def _is_pyarrow(data: Any) -> bool:
+    return type(data).__module__.split(".")[0] == "pyarrow" and not hasattr(data, "read")
 
 
 def _refuse(what: str, given: Iterable[str]) -> None:
@@ -129,11 +154,12 @@ def _refuse(what: str, given: Iterable[str]) -> None:
 def refuse_overwriting(data: Any, target: Any) -> None:
     """What is written must not replace what is read, nor land in a folder of it."""
     goal = Path(target).resolve()
+    around = (goal, *goal.parents)
     for path in data.paths if isinstance(data, Source) else [data]:
         if not isinstance(path, str | os.PathLike) or "://" in str(path):
             continue
         read = Path(path).resolve()
-        if goal == read or (read.is_dir() and read in goal.parents):
+        if read in around or any(fnmatchcase(str(place), str(read)) for place in around):
             raise SourceError(
                 f"{target} would be written over or among the data in {path}; choose another place."
             )

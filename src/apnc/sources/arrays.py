@@ -3,15 +3,16 @@
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
 
 from apnc.sources.family import Source
+from apnc.sources.files import DataFile
 from apnc.sources.pieces import Piece, SourceError
 from apnc.typing import Array
 
@@ -35,18 +36,7 @@ class NpySource(Source):
 
     n_rows: int
 
-    def __init__(self, path: str | os.PathLike[str], drop_null: bool = False) -> None:
-        self._hold(_stored_in(os.fspath(path)), drop_null)
-
-    @classmethod
-    def of_memmap(cls, array: Any, drop_null: bool = False) -> Self:
-        """Rows of an ``np.memmap``: from its file if it is a whole map, by slices if it is a view or private."""
-        _refuse(_name_of(array), array.shape, array.dtype)
-        source = cls.__new__(cls)
-        source._hold(_behind(array) or _View(_name_of(array), array), drop_null)
-        return source
-
-    def _hold(self, rows: "_Rows", drop_null: bool) -> None:
+    def __init__(self, rows: "_Stored | _View", drop_null: bool = False) -> None:
         self._rows = rows
         self.name, self.drop_null = rows.name, drop_null
         self.n_rows, self.n_columns = rows.shape
@@ -69,36 +59,12 @@ class NpySource(Source):
 
 
 def open_npy(data: Any, format: str, drop_null: bool) -> NpySource:
-    """A ``.npy`` file or a memory map."""
-    if isinstance(data, np.memmap):
-        return NpySource.of_memmap(data, drop_null)
-    return NpySource(local_path(data, format), drop_null)
-
-
-def local_path(data: Any, format: str) -> str:
-    """A path on this machine, of a format that is read from nowhere else."""
-    if not isinstance(data, str | os.PathLike):
-        raise SourceError(f"{format} is read from a path, got {type(data).__name__}.")
-    if "://" in str(data):
-        raise SourceError(
-            f"{data}: {format} is read from local paths only; copy the file, or store it as Parquet."
-        )
-    return os.fspath(data)
-
-
-class _Rows(Protocol):
-    """A two-dimensional array of which ranges of rows can be read."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    @property
-    def fortran(self) -> bool: ...
-
-    def opened(self) -> AbstractContextManager[Read]: ...
+    """A ``.npy`` file or a memory map: from its file if it is a whole map, by slices if it is a view or private."""
+    if not isinstance(data, np.memmap):
+        return NpySource(_stored_in(data.only_local(format)), drop_null)
+    name = "np.memmap" if data.filename is None else f"np.memmap of {data.filename}"
+    _refuse(name, data.shape, data.dtype)
+    return NpySource(_behind(data) or _View(name, data), drop_null)
 
 
 @dataclass(frozen=True)
@@ -129,43 +95,36 @@ class _View:
 class _Stored:
     """An array in a file, from byte ``offset`` on."""
 
-    name: str
+    file: DataFile
     offset: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     fortran: bool
 
+    @property
+    def name(self) -> str:
+        return self.file.name
+
     @contextmanager
     def opened(self) -> Iterator[Read]:
-        with open(self.name, "rb", buffering=0) as file:
+        with open(self.file.path, "rb") as file:
             yield partial(self._read_columns if self.fortran else self._read_rows, file)
 
     def _read_rows(self, file: BinaryIO, start: int, stop: int) -> Array:
-        width = self.shape[1] * self.dtype.itemsize
-        room = np.empty((stop - start) * width, dtype=np.uint8)
-        self._fill(file, self.offset + start * width, room)
-        return room.view(self.dtype).reshape(stop - start, self.shape[1])
+        d = self.shape[1]
+        return self._values(file, start * d, (stop - start) * d).reshape(-1, d)
 
     def _read_columns(self, file: BinaryIO, start: int, stop: int) -> Array:
         n, d = self.shape
-        size = self.dtype.itemsize
-        room = np.empty((d, (stop - start) * size), dtype=np.uint8)
-        for j in range(d):
-            self._fill(file, self.offset + (j * n + start) * size, room[j])
-        return room.view(self.dtype).T
+        return np.stack([self._values(file, j * n + start, stop - start) for j in range(d)], axis=1)
 
-    def _fill(self, file: BinaryIO, position: int, room: Array) -> None:
-        """Bytes from ``position`` on; one call may return fewer than were asked for."""
-        view, done = room.data, 0
-        try:
-            file.seek(position)
-            while done < len(view):
-                got = file.readinto(view[done:])  # type: ignore[attr-defined]
-                if not got:
-                    self.refuse_short(os.fstat(file.fileno()).st_size)
-                done += got
-        except OSError as error:
-            raise SourceError(f"{self.name}, byte {position + done}: cannot be read: {error}.") from error
+    def _values(self, file: BinaryIO, first: int, count: int) -> Array:
+        file.seek(self.offset + first * self.dtype.itemsize)
+        values = np.fromfile(file, self.dtype, count)
+        if len(values) < count:
+            self.refuse_short(os.fstat(file.fileno()).st_size)
+            raise SourceError(f"{self.name}, byte {file.tell()}: the disk cannot be read.")
+        return values
 
     def refuse_short(self, size: int) -> None:
         """A file of ``size`` bytes must hold every row that its header promises; more is fine."""
@@ -179,12 +138,12 @@ class _Stored:
             )
 
 
-def _stored_in(path: str) -> _Stored:
-    with open(path, "rb") as file:
-        shape, fortran, dtype = read_header(file, path)
-        stored = _Stored(path, file.tell(), shape, dtype, fortran)
-        size = os.fstat(file.fileno()).st_size
-    _refuse(path, shape, dtype)
+def _stored_in(file: DataFile) -> _Stored:
+    with open(file.path, "rb") as stream:
+        shape, fortran, dtype = read_header(stream, file.name)
+        stored = _Stored(file, stream.tell(), shape, dtype, fortran)
+        size = os.fstat(stream.fileno()).st_size
+    _refuse(file.name, shape, dtype)
     stored.refuse_short(size)
     return stored
 
@@ -197,7 +156,9 @@ def read_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[
             return npy.read_array_header_1_0(file)
         if version == (2, 0):
             return npy.read_array_header_2_0(file)
-    except ValueError as error:
+    except OSError:
+        raise
+    except Exception as error:  # numpy lets through whatever the parts of Python's parser raise
         reason = str(error).rstrip(".").partition("\n")[0]
         raise SourceError(f"{where}: not a .npy file, or a damaged one: {reason}.") from error
     raise SourceError(
@@ -235,8 +196,4 @@ def _behind(array: Any) -> _Stored | None:
     if not whole or not os.path.isfile(array.filename):
         return None
     fortran = not array.flags.c_contiguous
-    return _Stored(str(array.filename), array.offset, array.shape, array.dtype, fortran)
-
-
-def _name_of(array: Any) -> str:
-    return "np.memmap" if array.filename is None else f"np.memmap of {array.filename}"
+    return _Stored(DataFile(str(array.filename)), array.offset, array.shape, array.dtype, fortran)

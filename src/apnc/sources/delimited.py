@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
+from apnc.sources.files import DataFile, located, one_line
 from apnc.sources.pieces import SourceError
-from apnc.sources.table_files import DataFile, located, one_line
 from apnc.sources.table_readers import Part, Place, Types
 
 #: Bytes of text that are parsed at a time at least, and how many blocks pyarrow reads ahead (counted by its allocator).
@@ -36,7 +36,7 @@ class TextPart(Part):
     """
 
     def __init__(self, file: DataFile, delimiter: str | None = None) -> None:
-        self.name, self._file = file.path, file
+        self.name, self._file = file.name, file
         self._parse = csv.ParseOptions(delimiter=delimiter or ",", newlines_in_values=True)
         with located(self.name):
             head = _head(file)
@@ -49,7 +49,7 @@ class TextPart(Part):
             block = max(BLOCK, 4 * max(map(len, head.split(b"\n"))))
             self._read = csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
             self.empty = not fields
-            self.schema = pa.schema([]) if self.empty else self._guess()
+            self.schema = pa.schema([]) if self.empty else self._guess(head)
 
     def _refuse_other(self, fields: list[str]) -> None:
         """A first line without a comma must not have anything else that separates values."""
@@ -57,11 +57,11 @@ class TextPart(Part):
         if other != ",":
             raise SourceError(
                 f"{self.name}: values seem to be separated by {other!r}, not by commas. Say so with "
-                f"separator={other!r} (in apnc.sources.open, or --separator)."
+                f"separator={other!r} (in apnc.open, or --separator)."
             )
 
-    def _guess(self) -> Any:
-        with self._file.stream() as stream:
+    def _guess(self, head: bytes) -> Any:
+        with pa.BufferReader(head) if len(head) < BLOCK else self._file.stream() as stream:
             found = self._explained(lambda: csv.open_csv(stream, self._read, self._parse)).schema
         return pa.schema([(field.name, _widest(field)) for field in found])
 
@@ -114,7 +114,7 @@ class TextPart(Part):
 
 def separator_of(file: DataFile) -> str:
     """What separates the values of a file: a comma, unless its first line has none but something else of the kind."""
-    with located(file.path):
+    with located(file.name):
         return _separator(next(text.reader([_first_line(_head(file))]), []))
 
 

@@ -66,7 +66,7 @@ class Source(ABC):
     numbered: bool = False
     engine: str = "this machine"
     memory: str = ""
-    skipping: str = "drop_null=True (in apnc.sources.open, or --drop-null)"
+    skipping: str = "drop_null=True (in apnc.open, or --drop-null)"
 
     @abstractmethod
     def pieces(self, n_rows: int) -> Iterator[Piece]:

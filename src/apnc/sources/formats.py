@@ -18,7 +18,7 @@ class Format:
     ----------
     endings : of the names of files; text files may have one of ``COMPRESSED`` behind it.
     takes : options of ``sources.open`` that mean something for it.
-    opener : "module:function" with (data, format, drop_null, **options), imported when it is needed.
+    opener : "module:function" with (files, format, drop_null, **options), imported when it is needed.
     text : rows are lines, so that their number can be estimated from the size of a file.
 
     """
@@ -37,9 +37,11 @@ class Format:
 
 FORMATS = {
     "npy": Format((".npy",), (), "apnc.sources.arrays:open_npy"),
-    "npz": Format((".npz",), (), "apnc.sources.sparse:open_npz"),
+    "npz": Format((".npz",), (), "apnc.sources.npz:open_npz"),
     "svmlight": Format(
-        (".svm", ".svmlight", ".libsvm"), ("zero_based",), "apnc.sources.sparse:open_svmlight"
+        (".svm", ".svmlight", ".libsvm"),
+        ("zero_based", "filesystem"),
+        "apnc.sources.svmlight:open_svmlight",
     ),
     "parquet": Format((".parquet", ".pq"), _TABLE, "apnc.sources.tables:open_table"),
     "arrow": Format((".arrow", ".arrows", ".feather", ".ipc"), _TABLE, "apnc.sources.tables:open_table"),

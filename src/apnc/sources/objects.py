@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from apnc.sources.family import Source
-from apnc.sources.formats import FORMATS
-from apnc.sources.lines import Line, Lines, TextFiles, in_pieces
+from apnc.sources.files import Files
+from apnc.sources.lines import Line, Lines, in_pieces, lines_of
 from apnc.sources.missing import present
 from apnc.sources.pieces import Decoded, Piece, SourceError
 from apnc.typing import Array
@@ -27,9 +27,8 @@ ID_TYPES: dict[type, str] = {str: "text", int: "a whole number", float: "a numbe
 class JsonLinesSource(Source):
     """Values of JSON lines as instances; blank lines do not count.
 
-    A file, a folder of ``.jsonl`` files or a binary file object; ``.gz``, ``.bz2`` and (with pyarrow) ``.zst`` files
-    are decompressed. An instance is the whole value, ids and weight included, or its field ``object_field``; null is
-    a missing one.
+    An instance is the whole value, ids and weight included, or its field ``object_field``; null is a missing one.
+    ``.gz``, ``.bz2`` and (with pyarrow) ``.zst`` files are decompressed.
     """
 
     n_columns = 0
@@ -38,15 +37,13 @@ class JsonLinesSource(Source):
 
     def __init__(
         self,
-        data: Any,
+        files: Files,
         object_field: str | None = None,
         id_columns: Sequence[str] = (),
         weight_column: str | None = None,
         drop_null: bool = False,
-        filesystem: Any = None,
     ) -> None:
-        self._text = TextFiles.of(data, FORMATS["jsonl"].endings, filesystem)
-        self.name, self.drop_null = self._text.name, drop_null
+        self.name, self._files, self.drop_null = files.name, files, drop_null
         self.object_field, self.weight_column = object_field, weight_column
         self.id_columns = tuple(id_columns)
         self._id_types: dict[str, type] = {}
@@ -70,7 +67,7 @@ class JsonLinesSource(Source):
         return -(-n_bytes // max(1, n_lines))
 
     def _rows(self) -> Iterator[Line]:
-        return (line for line in self._text if line.text.strip())
+        return (line for line in lines_of(self._files) if line.text.strip())
 
     def pieces(self, n_rows: int) -> Iterator[Piece]:
         """``Lines``, not yet parsed."""
@@ -127,7 +124,7 @@ class JsonLinesSource(Source):
 
 
 def open_lines(
-    data: Any, _: str, drop_null: bool, id_columns: Sequence[str] = (), **options: Any
+    data: Files, _: str, drop_null: bool, id_columns: Sequence[str] = (), **options: Any
 ) -> JsonLinesSource:
     """JSON lines; a single id may stand for a list of one."""
     ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)

@@ -8,8 +8,8 @@ from typing import Any, Self
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
+from apnc.sources.files import DataFile, located
 from apnc.sources.pieces import SourceError
-from apnc.sources.table_files import DataFile, located
 
 #: Bytes of a column of a Parquet file that are read at a time: on a disk 16 to 256 KB are equally fast, while each
 #: request over a network has to wait. And what most writers make of a page.
@@ -90,14 +90,19 @@ class Part(ABC):
         self.close()
 
 
+#: What opens the parts of a table, and what opens a file as one.
+Parts = list[Callable[[], Part]]
+Reader = Callable[[DataFile], Part]
+
+
 class ParquetPart(Part):
     """A Parquet file. Columns are read in small pieces, so that no row group has to fit in memory."""
 
     def __init__(self, file: DataFile) -> None:
-        self.name = file.path
+        self.name = file.name
         with located(self.name):
             self._handle = file.open()
-            self._buffer = BUFFER if file.is_local else REMOTE_BUFFER
+            self._buffer = BUFFER if file.filesystem is None else REMOTE_BUFFER
             self._file = pq.ParquetFile(
                 self._handle, pre_buffer=False, buffer_size=self._buffer, page_checksum_verification=True
             )
@@ -129,10 +134,17 @@ class ParquetPart(Part):
 
 
 class ArrowPart(Part):
-    """An Arrow file in the file or stream format; batches are read one at a time, as they were written."""
+    """An Arrow file in the file or stream format; batches are read one at a time, as they were written.
 
-    def __init__(self, file: DataFile) -> None:
-        self.name = file.path
+    Parameters
+    ----------
+    file : to read.
+    n_rows : how many rows it has, where that is known; the format does not say.
+
+    """
+
+    def __init__(self, file: DataFile, n_rows: int | None = None) -> None:
+        self.name, self.n_rows = file.name, n_rows
         with located(self.name):
             self._handle = file.open()
             self._is_file = self._handle.read(6) == b"ARROW1"

@@ -1,26 +1,24 @@
-"""Rows with named columns: Parquet, Arrow, CSV and TSV files and folders of them, and pyarrow's own tables."""
+"""Rows with named columns: Parquet, Arrow, CSV and TSV files, and whatever gives Arrow data."""
 
-import io
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from apnc.sources.delimited import TextPart
 from apnc.sources.family import Source
+from apnc.sources.files import Files
+from apnc.sources.folders import values_of, with_values
+from apnc.sources.formats import FORMATS
 from apnc.sources.pieces import Piece, SourceError
+from apnc.sources.streams import parts_of
 from apnc.sources.table_columns import Request, as_matrix, check_part, layout_of, lists_as_matrix, numbers
-from apnc.sources.table_files import DataFile, find_files, one_format
-from apnc.sources.table_readers import ArrowPart, ParquetPart, Part, Place, TablePart
+from apnc.sources.table_readers import ArrowPart, ParquetPart, Part, Parts, Place, Reader
 from apnc.typing import Array
 
-Parts = list[Callable[[], Part]]
-Reader = Callable[[DataFile], Part]
 READERS: dict[str, Reader] = {
     "parquet": ParquetPart,
     "arrow": ArrowPart,
@@ -39,26 +37,40 @@ def open_table(
     exclude: Sequence[str] = (),
     id_columns: Sequence[str] = (),
     weight_column: str | None = None,
-    filesystem: Any = None,
     separator: str | None = None,
 ) -> "TableSource":
     """Rows of a table as a source.
 
     Parameters
     ----------
-    data : path or URI of a file or folder, a list of them, a seekable binary file, or a pyarrow Table,
-        RecordBatch or Dataset of files. Values that only the names of folders hold (``year=2020/``) are not read.
-    format : "parquet", "arrow", "csv" or "tsv"; pyarrow's objects know theirs.
+    data : files, or an object that holds or gives Arrow data.
+    format : of the files: "parquet", "arrow", "csv" or "tsv".
     columns : features, in this order; default: all columns of numbers except the index of a pandas frame. One
         column of lists is expanded.
     exclude, id_columns, weight_column : columns that are not features.
     drop_null : skip rows with missing values.
-    filesystem : a pyarrow file system for the paths.
     separator : between the values of CSV; None: a comma.
 
     """
     request = request_of(columns, exclude, id_columns, weight_column)
-    return TableSource(*_parts(data, format, reader_of(format, separator), filesystem), request, drop_null)
+    found = _of_files(data, format, separator) if isinstance(data, Files) else parts_of(data)
+    return TableSource(*found, request, drop_null)
+
+
+def _of_files(data: Files, format: str, separator: str | None) -> tuple[str, Parts]:
+    """Name of a table, and what opens its files; a separator goes with CSV."""
+    reader = READERS[format]
+    if separator is not None:
+        if len(separator) != 1 or separator in '"\r\n':
+            raise SourceError(f"separator={separator!r} must be a single character, such as ';'.")
+        reader = partial(TextPart, delimiter=separator)
+    parts: Parts = [partial(reader, file) for file in data]
+    if FORMATS[format].text:
+        # Parts of text hold no open file, so that what was found out on the first pass serves the others.
+        parts = [cache(part) for part in parts]
+    if any("=" in folder for file in data for folder in file.folders):
+        parts = with_values(parts, values_of(data.files))
+    return data.name, parts
 
 
 def request_of(
@@ -75,69 +87,8 @@ def request_of(
     return Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
 
 
-def reader_of(format: str, separator: str | None = None) -> Reader:
-    """What reads files of a format; a separator goes with CSV."""
-    if separator is None:
-        return READERS[format]
-    if len(separator) != 1 or separator in '"\r\n':
-        raise SourceError(f"separator={separator!r} must be a single character, such as ';'.")
-    return partial(TextPart, delimiter=separator)
-
-
 def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
     return (given,) if isinstance(given, str) else None if given is None else tuple(given)
-
-
-def _parts(data: Any, format: str, reader: Reader, filesystem: Any) -> tuple[str, Parts]:
-    """Name of a table and what opens its parts."""
-    if isinstance(data, pa.RecordBatchReader):
-        raise SourceError(
-            "A RecordBatchReader can be read only once, but several passes are needed. Pass a Table, or the file."
-        )
-    if isinstance(data, pa.Table | pa.RecordBatch):
-        name = f"pyarrow.{type(data).__name__}"
-        table = data if isinstance(data, pa.Table) else pa.Table.from_batches([data])
-        return name, [partial(TablePart, table, name)]
-    if isinstance(data, ds.Dataset):
-        return _of_dataset(data)
-    if isinstance(data, io.TextIOBase):
-        raise SourceError('The file is open as text. Open it with open(path, "rb").')
-    if hasattr(data, "read") and hasattr(data, "seek"):
-        named = getattr(data, "name", None)
-        name = named if named and isinstance(named, str) else type(data).__name__
-        return name, [partial(reader, DataFile(name, handle=data))]
-    if not isinstance(data, str | os.PathLike | list | tuple):
-        raise SourceError(
-            f"A {type(data).__name__} is no table. Pass a path, a pyarrow Table, or a binary file."
-        )
-    files = find_files(data, filesystem)
-    one_format(files, format)
-    name = f"{len(data)} files" if isinstance(data, list | tuple) else os.fspath(data)
-    return name, [partial(reader, file) for file in files]
-
-
-def _of_dataset(data: Any) -> tuple[str, Parts]:
-    """Files of a pyarrow Dataset."""
-    if not isinstance(data, ds.FileSystemDataset):
-        raise SourceError(f"A {type(data).__name__} does not consist of files. Pass its Table or its files.")
-    if getattr(data, "_scan_options", None):
-        raise SourceError(
-            "A filtered Dataset cannot be read. Pass it unfiltered, or write what it selects to a file."
-        )
-    reader = _reader_of(data.format)
-    if reader is None or not data.files:
-        raise SourceError(
-            f"A Dataset of {len(data.files)} {data.format.default_extname} files cannot be read."
-        )
-    return "pyarrow.Dataset", [partial(reader, DataFile(path, data.filesystem)) for path in data.files]
-
-
-def _reader_of(format: Any) -> Reader | None:
-    """What reads files of a format of pyarrow's datasets."""
-    if isinstance(format, ds.CsvFileFormat):
-        return partial(TextPart, delimiter=format.parse_options.delimiter)
-    known = {ds.ParquetFileFormat: READERS["parquet"], ds.IpcFileFormat: READERS["arrow"]}
-    return next((reader for kind, reader in known.items() if isinstance(format, kind)), None)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,51 @@
+"""Temporary files for what can be read only once, or only from a place that is not a path."""
+
+import errno
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+#: Bytes copied at a time.
+COPIED = 1 << 20
+
+
+class Spool:
+    """A file in ``TMPDIR`` that is removed when nobody holds this object any more, or when the process ends."""
+
+    def __init__(self) -> None:
+        handle, self.path = tempfile.mkstemp(prefix="apnc-")
+        os.close(handle)
+        self.remove = weakref.finalize(self, _remove, self.path)
+
+
+@contextmanager
+def spooling(name: str) -> Iterator[Spool]:
+    """A file to be filled with a copy of ``name``; if that fails, it is gone at once."""
+    spool = Spool()
+    try:
+        yield spool
+    except OSError as error:
+        spool.remove()
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        where = f"the copy of {name} in {tempfile.gettempdir()} (TMPDIR)"
+        raise OSError(error.errno, error.strerror, where) from error
+    except BaseException:
+        spool.remove()
+        raise
+
+
+def copied(handle: Any, name: str) -> Spool:
+    """All that an open binary file still has to give."""
+    with spooling(name) as spool, open(spool.path, "wb") as file:
+        shutil.copyfileobj(handle, file, COPIED)
+    return spool
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.remove(path)
