@@ -34,16 +34,18 @@ def test_examples_in_docstrings():
 
 
 def test_examples_in_the_readme(tmp_path):
-    """Each printed line is followed by a comment that says what it prints; a limit of memory is for a new process."""
+    """Each printed line is followed by a comment that says what it prints.
+
+    In processes of their own: one has a memory limit, which a process that has run other tests may exceed.
+    """
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert len(blocks) >= 3
     for block in blocks:
+        stated = re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
         command = [sys.executable, "-W", "ignore", "-c", block]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        printed, stated = (
-            done.stdout.splitlines(),
-            re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE),
-        )
+        printed = subprocess.run(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout.splitlines()
         assert stated
         for found, said in zip(printed, stated, strict=True):
             assert found == said or np.isclose(float(found), float(said))
