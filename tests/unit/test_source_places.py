@@ -116,6 +116,8 @@ def test_patterns(folder, ending, monkeypatch):
         f"?-1.{ending}": X[[*range(5), 10]],
         f"*.{ending}": X[:11],
         "c*": X[11:],
+        "?/": X[11:],
+        f"*//*.{ending}": X[11:],
         f"*/*.{ending}": X[11:],
         f"**/*.{ending}": X,
         f"**/*-1.{ending}": X[[*range(5), *range(10, 40)]],

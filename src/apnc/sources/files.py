@@ -199,7 +199,8 @@ def _split(path: str) -> tuple[str, tuple[str, ...]]:
     """The folder in front of the first wildcard, and the pattern from there on; no pattern without a wildcard."""
     parts = path.split("/")
     first = next((i for i, part in enumerate(parts) if WILD & set(part)), len(parts))
-    return "/".join(parts[:first]) or ("/" if path.startswith("/") else "."), tuple(parts[first:])
+    folder = "/".join(parts[:first]) or ("/" if path.startswith("/") else ".")
+    return folder, tuple(part for part in parts[first:] if part)
 
 
 def _below(system: Any, folder: str, pattern: Sequence[str]) -> Iterator[tuple[str, ...]]:
