@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from apnc.embeddings import Coefficients
 from apnc.sampling import Census
 from apnc.settings import Settings, auto_landmarks
+from apnc.sources.columns import about_left_out
+from apnc.wording import told
 
 #: k(x, x) must stay below this, so that squares of Y fit float32.
 LARGEST_KERNEL = 1e30
 #: A residual above this draws advice to raise n_landmarks.
 HIGH_RESIDUAL = 0.3
+#: Said where nothing is left to fit.
+WEIGHTLESS = "Every row has weight zero or was skipped; at least one row must have a positive weight."
 #: Packages whose lines a warning does not point at.
 BETWEEN = ("apnc", "contextlib", "sklearn")
 
@@ -33,9 +38,7 @@ def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
 def refuse_too_few(n_clusters: int, census: Census) -> None:
     """k clusters need k rows that count."""
     if not census.n_positive:
-        raise ValueError(
-            "Every row has weight 0 or was skipped; at least one row must have a positive weight."
-        )
+        raise ValueError(WEIGHTLESS)
     if n_clusters > census.n_positive:
         counted = (
             "" if census.n_positive == census.n_rows else f" of positive weight, of {census.n_rows} rows"
@@ -51,6 +54,11 @@ def refuse_changed(counted: int, labelled: int) -> None:
         raise ValueError(
             f"The data changed while it was read: {counted:,} rows were counted at first, {labelled:,} at the end."
         )
+
+
+def warn_left_out(name: str, left_out: Mapping[str, str]) -> None:
+    """Say which columns are no features though nobody said so."""
+    _warn(about_left_out(name, left_out))
 
 
 def warn_if_skipped(name: str, n_skipped: int) -> None:
@@ -123,4 +131,4 @@ def _warn(message: str, category: type[Warning] = UserWarning) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(told(message), category, stacklevel=level)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from apnc.sources.columns import no_rows, unequal
 from apnc.sources.delimited import TextPart
 from apnc.sources.family import Source
 from apnc.sources.pieces import Piece, SourceError
@@ -49,8 +50,8 @@ def open_table(
     data : path or URI of a file or folder, a list of them, a seekable binary file, or a pyarrow Table,
         RecordBatch or Dataset of files. Values that only the names of folders hold (``year=2020/``) are not read.
     format : "parquet", "arrow", "csv" or "tsv"; pyarrow's objects know theirs.
-    columns : features, in this order; default: all columns of numbers except the index of a pandas frame. One
-        column of lists is expanded.
+    columns : features, in this order; default: all columns of numbers but an index, or else the one column of
+        lists of numbers, which is expanded.
     exclude, id_columns, weight_column : columns that are not features.
     drop_null : skip rows with missing values.
     filesystem : a pyarrow file system for the paths.
@@ -172,7 +173,7 @@ class TableSource(Source):
             self.overhead = buffers + READ_BYTES if buffers else 0
             self._says_rows = part.n_rows is not None
             self.n_rows = part.n_rows if len(parts) == 1 else None
-        self.columns = self._layout.names
+        self.columns, self.left_out = self._layout.names, self._layout.left_out
         self.n_columns = self.held = len(self.columns)
         self.dtype: np.dtype[Any] = self._layout.dtype
         self.read_bytes = self._layout.read_bytes
@@ -190,7 +191,7 @@ class TableSource(Source):
             if part.schema.names:
                 return part
             part.close()
-        raise SourceError(f"{self.name} is empty.")
+        raise SourceError(no_rows(self.name))
 
     def pieces(self, n_rows: int) -> Iterator[Piece]:
         """All rows in order; every piece but the last has ``n_rows``, however the parts are cut."""
@@ -274,10 +275,8 @@ class TableSource(Source):
     def _from_lists(self, piece: Piece, lists: Any) -> Array:
         rows = lists_as_matrix(lists, self._layout.width, self.dtype)
         if isinstance(rows, int):
-            raise SourceError(
-                f"{self.place(piece, rows)}: the list of {self._layout.features[0]} has {len(lists[rows])} values, but "
-                f"the first has {self._layout.width}."
-            )
+            where, name = self.place(piece, rows), self._layout.features[0]
+            raise SourceError(unequal(where, name, len(lists[rows]), self._layout.width))
         return rows
 
     def select(self, columns: Sequence[str]) -> Self:
