@@ -191,7 +191,7 @@ def test_json_lines_of_objects(tmp_path):
     labels = pq.read_table(tmp_path / "labels.parquet")
     assert labels.column_names == ["n", "label"]
     assert labels["n"].to_pylist() == list(range(120))
-    with pytest.raises(ValueError, match="not objects. Pass a function as the kernel"):
+    with pytest.raises(ValueError, match=r"not objects\. Pass a function as the kernel"):
         KernelKMeans(3).fit(path)
 
 

@@ -15,14 +15,16 @@ def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False
 
     The scale is the mean distance over pairs (weighted by both weights), or with ``local`` the mean
     distance to the 7th neighbour in the sample. ``rbf``: 1 / (2 scale^2) on Euclidean distances;
-    ``laplacian`` and ``chi2``: 1 / scale on their own distances. All distances zero: 1.
+    ``laplacian`` and ``chi2``: 1 / scale on their own distances. All rows equal: 1; rows whose distances are too small
+    to compute: infinite.
     """
     distances = _distances(kernel, rows)
     np.fill_diagonal(distances, 0.0)
     scale = _neighbour_scale(distances, weights) if local else _pair_scale(distances, weights)
-    if scale <= 0:
-        return 1.0
-    return 1.0 / (2.0 * scale**2) if kernel == "rbf" else 1.0 / scale
+    width = 2.0 * scale**2 if kernel == "rbf" else scale
+    if width > 0:
+        return 1.0 / width
+    return np.inf if kernel != "laplacian" and _distances("laplacian", rows).any() else 1.0
 
 
 def _pair_scale(distances: Array, weights: Array) -> float:

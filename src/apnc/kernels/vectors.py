@@ -12,9 +12,21 @@ from apnc.kernels.family import Kernel, KernelRows
 from apnc.stored import require, stored
 from apnc.typing import Array
 
-KERNELS = ("linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2")
+#: Kernels by name, and the parameters that each takes.
+TAKES: dict[str, tuple[str, ...]] = {
+    "linear": (),
+    "rbf": ("gamma",),
+    "polynomial": ("gamma", "coef0", "degree"),
+    "sigmoid": ("gamma", "coef0"),
+    "laplacian": ("gamma",),
+    "cosine": (),
+    "chi2": ("gamma",),
+}
+KERNELS = tuple(TAKES)
 #: Kernels with a length scale: ``gamma=None`` tunes it from the data.
 SCALED = ("rbf", "laplacian", "chi2")
+#: Kernels of sums of squares, which must be within the range of the compute type.
+SQUARED = tuple(name for name in KERNELS if name not in ("laplacian", "chi2"))
 #: Kernels of the inner product with ``gamma`` as a slope: ``gamma=None`` is 1 / n_features.
 SLOPED = ("polynomial", "sigmoid")
 
@@ -48,7 +60,7 @@ class VectorKernel(Kernel):
     def check(self) -> None:
         """A known kernel, with a gamma if it takes one."""
         require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")
-        takes_gamma = self.name in SCALED + SLOPED
+        takes_gamma = "gamma" in TAKES[self.name]
         right = (self.gamma or 0) > 0 if takes_gamma else self.gamma is None
         require(right, f"gamma is {self.gamma}, expected {'> 0' if takes_gamma else 'none'} for {self.name}")
         require(self.degree > 0, f"degree is {self.degree}, expected > 0")

@@ -193,10 +193,14 @@ class TableSource(Source):
             part.close()
         raise SourceError(no_rows(self.name))
 
-    def pieces(self, n_rows: int) -> Iterator[Piece]:
-        """All rows in order; every piece but the last has ``n_rows``, however the parts are cut."""
+    def refuse_problem(self) -> None:
+        """Nothing is read while it is not clear what; ``select`` may make it clear."""
         if self._layout.problem:
             raise SourceError(self._layout.problem)
+
+    def pieces(self, n_rows: int) -> Iterator[Piece]:
+        """All rows in order; every piece but the last has ``n_rows``, however the parts are cut."""
+        self.refuse_problem()
         start = 0
         for packed in self._packed(n_rows, verbatim=False):
             size = sum(batch.num_rows for batch in packed.batches)

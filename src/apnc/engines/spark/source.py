@@ -128,6 +128,11 @@ class FrameSource(Remote, TableSource):
         self._vectors = is_vector(self.frame.schema[feature].dataType)
         self.is_sparse = self._vectors and mostly_zero(_first_values(self.frame, feature, LOOK))
 
+    def chunks(self, n_rows: int) -> SparkChunks:
+        """Pieces of at most ``n_rows`` rows, not decoded."""
+        self.refuse_problem()
+        return super().chunks(n_rows)
+
     def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
         """Array of shape (n, d) or CSR matrix, NaN where a value is null, and weights."""
         if not self._vectors:
