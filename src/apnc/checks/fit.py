@@ -50,7 +50,7 @@ def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) 
         which = "small" if found < low else "large"
         raise ValueError(
             f"The features are too {which} to compute with: they reach {found:.3g}, and their squares leave the range "
-            f"of {np.dtype(dtype)}. Scale them: scale='minmax', 'standard' or 'unit'; or multiply them by a constant."
+            f"of {np.dtype(dtype)}. Multiply them by a constant, or set scale='minmax'."
         )
 
 
@@ -59,8 +59,8 @@ def refuse_gamma(gamma: float | None, self_tuned: bool, dtype: type) -> None:
     if gamma is None or 0 < gamma <= float(np.finfo(dtype).max) / 4:
         return
     reason = (
-        "It was tuned from the data: the rows differ too little, or too much. Scale the features: scale='minmax' or "
-        "'standard'."
+        "It was tuned from the data: the rows differ too little, or too much. Multiply the features by a constant, or "
+        "set scale='minmax'."
         if self_tuned
         else "Choose another one."
     )

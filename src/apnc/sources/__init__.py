@@ -48,7 +48,7 @@ def open(
     ----------
     data : path, URI, folder, list of paths, ``numpy.memmap``, pyarrow Table or Dataset, a seekable binary file, or
         a Spark DataFrame.
-    columns : features, in this order; default: all numeric columns.
+    columns : features, in this order; default: all columns of numbers but an index; a warning names what is left out.
     exclude : columns that are not features.
     id_columns : columns written in front of labels; they are not features.
     weight_column : column of weights.
