@@ -158,6 +158,9 @@ CASES = {
         {"a": A, "c": B, "t": list("wxyz")},
         "Feature names unseen at fit time:\n- c\n- t\nFeature names seen at fit time, yet now missing:\n- b\n",
     ),
+    "predict with text alone": Case(
+        {"t": list("wxyz")}, "there is no column of numbers to be a feature: 0 feature(s)", good=GOOD
+    ),
     "predict with fewer, without names": Case(
         {"a": A},
         "X has 1 features, but KernelKMeans is expecting 2 features as input.",

@@ -52,6 +52,13 @@ def test_lists_in_frames_are_rows(way, tmp_path):
     np.testing.assert_array_equal(km.predict(made(way, {"v": rows}, tmp_path)), km.labels_)
 
 
+@pytest.mark.parametrize("way", messages.FRAMES)
+def test_a_missing_list_is_missing_values(way, tmp_path):
+    lists = made(way, {"v": [[1.0, 2.0], None, [3.0, 4.0], [5.0, 6.0]]}, tmp_path)
+    with pytest.raises(ValueError, match=r"2 missing values in 1 row, in v\[0\] \(1\), v\[1\] \(1\)"):
+        KernelKMeans(2).fit(lists)
+
+
 @pytest.mark.parametrize("way", messages.ALL)
 def test_more_columns_than_those_of_the_fit_are_passed_over(way, tmp_path):
     km = KernelKMeans(2, random_state=0).fit(made(way, GOOD, tmp_path))

@@ -11,7 +11,7 @@ from apnc.checks import data
 from apnc.checks.table import TABLE, rows_of
 from apnc.embeddings import EMBEDDINGS
 from apnc.kernels import KernelChoice
-from apnc.kernels.vectors import SCALED
+from apnc.kernels.names import SCALED
 from apnc.rows import n_columns, n_rows
 from apnc.sampling import Sample
 from apnc.settings import Settings

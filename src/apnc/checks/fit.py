@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from apnc.embeddings import Coefficients
 from apnc.embeddings.spectrum import SMALLER
 from apnc.kernels import KernelChoice
-from apnc.kernels.vectors import SQUARED
+from apnc.kernels.names import SQUARED
 from apnc.sampling import Census
 from apnc.settings import Settings, auto_landmarks
 from apnc.sources.columns import about_left_out

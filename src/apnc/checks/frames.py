@@ -31,16 +31,16 @@ def features(X: Any, fitted: Sequence[str] | None) -> Any:
         return _picked(X, [j for j, name in enumerate(names) if name in set(fitted)])
     columns = [_column(X, j, name) for j, name in enumerate(names)]
     chosen = rule.choose("X", columns)
+    if fitted is not None:
+        holds = [j for j, c in enumerate(columns) if c.kind == rule.LIST and f"{c.name}[0]" == fitted[0]]
+        return _expanded(X, holds[0], names[holds[0]]) if holds else X
     if chosen.problem:
         raise SourceError(chosen.problem)
-    positions = [names.index(name) for name in chosen.features]
-    are_lists = columns[positions[0]].kind == rule.LIST
-    found = _expanded(X, positions[0], chosen.features[0]) if are_lists else _picked(X, positions)
-    if fitted is not None and not set(fitted) <= set(found.columns):
-        return X
     if chosen.left_out:
         warn_left_out("X", chosen.left_out)
-    return found
+    positions = [names.index(name) for name in chosen.features]
+    are_lists = columns[positions[0]].kind == rule.LIST
+    return _expanded(X, positions[0], chosen.features[0]) if are_lists else _picked(X, positions)
 
 
 def _picked(X: Any, positions: Sequence[int]) -> Any:
@@ -91,7 +91,7 @@ def _kind_of_objects(values: Any) -> str:
 
 def _expanded(X: Any, position: int, name: str) -> Any:
     """A frame of the values of the lists in a column."""
-    lists = [None if value is None else list(value) for value in _values(X, position)]
+    lists = [list(value) if hasattr(value, "__len__") else None for value in _values(X, position)]
     width = next(len(value) for value in lists if value is not None)
     if not width:
         raise SourceError(rule.empty_lists("X", name))

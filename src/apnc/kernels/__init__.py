@@ -2,8 +2,9 @@
 
 from apnc.kernels.choice import KernelChoice
 from apnc.kernels.family import Kernel, KernelRows, NormalizedKernel
+from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import CallableKernel, PrecomputedKernel
-from apnc.kernels.vectors import KERNELS, VectorKernel
+from apnc.kernels.vectors import VectorKernel
 
 __all__ = [
     "KERNELS",

@@ -8,8 +8,9 @@ import numpy as np
 
 from apnc.kernels.bandwidth import self_tuned_gamma
 from apnc.kernels.family import Kernel, NormalizedKernel
+from apnc.kernels.names import SCALED, SLOPED, TAKES
 from apnc.kernels.objects import CallableKernel, PrecomputedKernel
-from apnc.kernels.vectors import SCALED, SLOPED, TAKES, VectorKernel
+from apnc.kernels.vectors import VectorKernel
 from apnc.typing import Array
 
 

@@ -9,27 +9,9 @@ from scipy import sparse
 
 from apnc.kernels.bandwidth import additive_chi2
 from apnc.kernels.family import Kernel, KernelRows
+from apnc.kernels.names import KERNELS, SCALED, TAKES
 from apnc.stored import require, stored
 from apnc.typing import Array
-
-#: Kernels by name, and the parameters that each takes.
-TAKES: dict[str, tuple[str, ...]] = {
-    "linear": (),
-    "rbf": ("gamma",),
-    "polynomial": ("gamma", "coef0", "degree"),
-    "sigmoid": ("gamma", "coef0"),
-    "laplacian": ("gamma",),
-    "cosine": (),
-    "chi2": ("gamma",),
-}
-KERNELS = tuple(TAKES)
-#: Kernels with a length scale: ``gamma=None`` tunes it from the data.
-SCALED = ("rbf", "laplacian", "chi2")
-#: Kernels of sums of squares, which must be within the range of the compute type.
-SQUARED = tuple(name for name in KERNELS if name not in ("laplacian", "chi2"))
-#: Kernels of the inner product with ``gamma`` as a slope: ``gamma=None`` is 1 / n_features.
-SLOPED = ("polynomial", "sigmoid")
-
 
 Products = Callable[[Any, Array | None], Array]
 
