@@ -82,6 +82,13 @@ def as_csr(matrix: Any) -> Any:
     return matrix
 
 
+def all_finite(rows: Any) -> bool:
+    """A quick look at all values that takes no memory; False also for finite ones whose sum is too large."""
+    values = rows.data if sparse.issparse(rows) else rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.dtype.kind != "f" or bool(np.isfinite(values.sum()))
+
+
 def take(rows: Any, positions: Array) -> Any:
     """Rows at ``positions``, in the same container."""
     return [rows[i] for i in positions.tolist()] if isinstance(rows, list) else rows[positions]

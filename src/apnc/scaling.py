@@ -38,6 +38,7 @@ class Columns:
     high: Array
 
     @classmethod
+    @np.errstate(over="ignore", invalid="ignore")
     def of(cls, rows: Array, weights: Array) -> "Columns":
         """Of some rows of positive weight."""
         wide = np.asarray(rows, dtype=np.float64)
@@ -48,6 +49,7 @@ class Columns:
         mean = weights @ wide / weight
         return cls(weight, mean, weights @ (wide - mean) ** 2, wide.min(axis=0), wide.max(axis=0))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __add__(self, other: "Columns") -> "Columns":
         weight = self.weight + other.weight
         share = other.weight / weight if weight else 0.0
@@ -116,6 +118,11 @@ class Scaling:
             size = np.where(constant, 1.0, columns.high - columns.low)
             return cls(kind, columns.low, 1 / size)
         size = rounded(np.where(constant, 1.0, np.sqrt(columns.spread / columns.weight)))
+        if not (np.isfinite(size) & (size > np.sqrt(np.finfo(np.float64).tiny))).all():
+            raise ValueError(
+                f"scale='standard' needs squares of features within the range of float64; they reach "
+                f"{largest.max():.3g}. Multiply them by a constant first, or use scale='minmax'."
+            )
         mean = np.where(constant, columns.low, np.round(columns.mean / size, DIGITS) * size)
         return cls(kind, mean, 1 / size)
 

@@ -50,6 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "parameters": "one table of all parameters",
         "rows": "containers of rows",
         "stored": "classes that model files may hold",
+        "wording": "how messages quote data",
         "typing": "names of types",
         "version": "of the package",
         "loops": "all compiled code",

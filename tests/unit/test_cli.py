@@ -182,7 +182,7 @@ def test_objects_and_vectors_are_told_apart(folder):
     refused(run("predict", "words.apnc", "rows.npy", *trust, code=2), "3 features", "expecting objects")
     fit("rows.npy", "--model", "rows.apnc")
     done = run("predict", "rows.apnc", "words.jsonl", "--labels", "l.csv", code=2)
-    refused(done, "words.jsonl holds objects")
+    refused(done, "words.jsonl: kernel='rbf' needs vectors of numbers, not objects")
 
 
 def min_length(A, B):
@@ -522,7 +522,7 @@ def test_evaluate(folder):
         (["fit", "rows.csv", "--n-clusters", "3", "--gamma", "x", "--labels", "l.csv"], "gamma='x' must be"),
         (["fit", "rows.csv", "--n-clusters", "3", "--scale", "x", "--labels", "l.csv"], "scale='x'"),
         (
-            ["fit", "rows.csv", "--n-clusters", "3", "--memory-limit", "1MB", "--labels", "l.csv"],
+            ["fit", "rows.npy", "--n-clusters", "3", "--memory-limit", "1MB", "--labels", "l.csv"],
             "memory_limit=1MB",
         ),
         (
@@ -593,21 +593,24 @@ def test_a_kernel_that_fails(folder):
             "gamma=-1 must be a positive number or 'local'; left out, it is tuned",
         ),
         (
-            "fit rows.csv --kernel linear --gamma 2",
+            "fit rows.csv --exclude key --kernel linear --gamma 2",
             "gamma=2 has no effect with kernel='linear'; leave it out",
         ),
         ("fit rows.csv --kernel gaussian", "kernel='gaussian' is unknown. Did you mean 'rbf'? Known: linear"),
-        ("fit rows.csv --kernel mykernels:common --gamma 2", "has no effect with a kernel function"),
+        (
+            "fit rows.csv --exclude key --kernel mykernels:common --gamma 2",
+            "has no effect with a kernel function",
+        ),
         ("fit rows.csv --format excel", "format='excel' is unknown. Known: npy, npz, svmlight, parquet"),
         ("fit rows.csv --tol -1", "tol=-1 must be a number >= 0"),
         ("fit rows.csv --n-jobs 0", "n_jobs=0 must be an integer other than 0; left out, all cores are used"),
         ("fit rows.csv --memory-limit 4", "memory_limit=4 is 4 bytes. Add a unit: 4GB"),
         ("fit rows.csv --memory-limit 4XB", "memory_limit='4XB' must be a size such as '2GB'"),
-        ("fit rows.csv --memory-limit 20MB", "memory_limit=20MB is too small"),
+        ("fit rows.csv --exclude key --memory-limit 20MB", "memory_limit=20MB is too small"),
         ("fit rows.csv --scale min", "scale='min' is unknown. Did you mean 'minmax'?"),
         ("fit rows.csv --embedding none", "embedding='none' is unknown"),
         ("fit rows.csv --init none", "init='none' is unknown"),
-        ("fit rows.csv --init random-partition --n-init 3", "n_init=3 has no effect"),
+        ("fit rows.csv --exclude key --init random-partition --n-init 3", "n_init=3 has no effect"),
         (
             "fit rows.csv --columns a --exclude b",
             "so exclude= has",
@@ -621,13 +624,19 @@ def test_a_kernel_that_fails(folder):
             "fit semicolons.csv",
             "separated by ';', not by commas. Say so with separator=';'",
         ),
-        ("fit words.jsonl", "the kernel must be a function f(A, B), got kernel='rbf'"),
+        (
+            "fit words.jsonl",
+            "words.jsonl: kernel='rbf' needs vectors of numbers, not objects. Pass a function",
+        ),
         (
             "fit words.jsonl --kernel mykernels:common --scale unit",
             "scale='unit' needs vectors; leave it out",
         ),
-        ("fit rows.csv --kernel chi2", "kernel='chi2' needs features >= 0"),
-        ("fit rows.csv --kernel chi2 --scale standard", "scale='standard' gives negative features"),
+        ("fit rows.csv --exclude key --kernel chi2", "kernel='chi2' needs features >= 0"),
+        (
+            "fit rows.csv --exclude key --kernel chi2 --scale standard",
+            "scale='standard' gives negative features",
+        ),
         ("fit mykernels.py", "format="),
         ("fit few.csv", "n_clusters=3 needs at least 3 rows, got n_samples=2"),
         (

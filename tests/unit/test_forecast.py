@@ -122,7 +122,7 @@ def test_a_plan_leaves_a_fitted_estimator_alone(X):
 
 def test_an_empty_file_has_no_plan(tmp_path):
     np.save(tmp_path / "x.npy", np.empty((0, 3)))
-    with pytest.raises(ValueError, match="has no rows"):
+    with pytest.raises(ValueError, match="there are no rows"):
         KernelKMeans(2).plan(tmp_path / "x.npy")
 
 

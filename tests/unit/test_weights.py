@@ -74,10 +74,10 @@ def test_score_is_minus_the_weighted_inertia(weighted):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (-1, "negative"),
+        (-1, "row 0: the weight -1 must be"),
         ([1.0] * 599, "shape"),
         ([np.nan] + [1.0] * 599, "NaN"),
-        ([0.0] * 600, "zero for every row"),
+        ([0.0] * 600, "weight zero"),
     ],
 )
 def test_bad_weights_are_refused(weighted, bad, message):

@@ -8,6 +8,7 @@ from apnc.checks.asking import (
     settings_of,
 )
 from apnc.checks.data import check_weights, matching, read, read_rows
+from apnc.checks.fit import warn_if_other_version
 from apnc.checks.table import INITS, TABLE, bring_rows, rows_of
 from apnc.parameters.rules import known_name, non_negative, positive_integer, size_or_auto
 
@@ -29,4 +30,5 @@ __all__ = [
     "rows_of",
     "settings_of",
     "size_or_auto",
+    "warn_if_other_version",
 ]

@@ -11,7 +11,7 @@ from apnc.checks import data
 from apnc.checks.table import TABLE, rows_of
 from apnc.embeddings import EMBEDDINGS
 from apnc.kernels import KernelChoice
-from apnc.kernels.vectors import SCALED, SLOPED
+from apnc.kernels.names import SCALED
 from apnc.rows import n_columns, n_rows
 from apnc.sampling import Sample
 from apnc.settings import Settings
@@ -20,6 +20,8 @@ from apnc.typing import Array
 
 #: Parameters of the kernel, in the order of ``KernelChoice``.
 OF_KERNEL = ("kernel", "gamma", "coef0", "degree", "kernel_params", "normalize_kernel")
+#: Those that only some kernels take.
+NOT_OF_ALL = ("gamma", "coef0", "degree", "kernel_params")
 
 
 def settings_of(estimator: Any, source: Source) -> Settings:
@@ -86,34 +88,34 @@ def _n_restarts(n_init: int | str, init: Any) -> int:
 
 
 def check_kernel_choice(estimator: Any) -> KernelChoice:
-    """The kernel parameters of an estimator; a gamma or kernel_params that would be ignored are refused."""
-    given = (getattr(estimator, name, TABLE[name].default) for name in OF_KERNEL)
-    kernel, gamma, coef0, degree, params, normalize = (
-        TABLE[name].check(value) for name, value in zip(OF_KERNEL, given, strict=True)
-    )
-    if params and not callable(kernel):
-        raise ValueError(f"kernel_params go with a function as the kernel, not with kernel={kernel!r}.")
-    if kernel == "precomputed" and normalize != "auto" and normalize:
+    """The kernel parameters of an estimator; those that would be ignored are refused."""
+    rows = TABLE | rows_of(type(estimator))
+    given = {name: rows[name].check(getattr(estimator, name, rows[name].default)) for name in OF_KERNEL}
+    choice = KernelChoice(*given.values())
+    for name in NOT_OF_ALL:
+        if (given[name] or None) != (rows[name].default or None):
+            refuse_unused(choice, name, given[name])
+    if choice.kernel == "precomputed" and choice.normalize != "auto" and choice.normalize:
         raise ValueError(
             "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
             "is unknown. Normalise the matrix before: K / sqrt(outer(diag(K), diag(K)))."
         )
-    _check_gamma_suits(kernel, gamma)
-    return KernelChoice(kernel, gamma, coef0, degree, params, normalize)
+    return choice
 
 
 def check_gamma(kernel: Any, gamma: Any) -> None:
     """Refuse a gamma that is no width, or that the kernel would ignore."""
-    _check_gamma_suits(kernel, TABLE["gamma"].check(gamma))
+    if TABLE["gamma"].check(gamma) is not None:
+        refuse_unused(KernelChoice(kernel, gamma), "gamma", gamma)
 
 
-def _check_gamma_suits(kernel: Any, gamma: Any) -> None:
-    if gamma is None:
-        return
-    if kernel not in SCALED + SLOPED:
-        name = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
-        raise ValueError(f"gamma={gamma!r} has no effect with {name}; leave it out.")
-    if gamma == "local" and kernel not in SCALED:
+def refuse_unused(choice: KernelChoice, name: str, value: Any) -> None:
+    """Refuse a parameter of the kernel that it does not take."""
+    kernel = choice.kernel
+    if name not in choice.takes:
+        called = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
+        raise ValueError(f"{name}={value!r} has no effect with {called}; leave it out.")
+    if name == "gamma" and value == "local" and not choice.self_tuned:
         raise ValueError(f"gamma='local' is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
 
 

@@ -1,6 +1,7 @@
 """Checks of data: rows in memory, sources, given kernels."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,26 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from apnc import sources
+from apnc.checks import frames
+from apnc.checks.fit import WEIGHTLESS, warn_left_out
 from apnc.checks.table import TABLE
-from apnc.rows import GivenRows, as_csr, n_rows
-from apnc.sources import InMemory, Source
+from apnc.rows import GivenRows, all_finite, as_csr, n_rows
+from apnc.sources import InMemory, Source, SourceError
+from apnc.sources.columns import VECTORS_OF_TEXT, no_features, no_rows
+from apnc.sources.missing import bad_weight, finite, infinite, missing_values, refuse_missing
+from apnc.sources.pieces import AbsentError, MissingValuesError, Piece
 from apnc.typing import Array
 
 #: What an estimator knows of the features of its rows.
 FEATURES = ("n_features_in_", "feature_names_in_")
+#: Rows as arrays of numbers, and no more: scikit-learn leaves to us what is to be said of their values.
+AS_THEY_ARE = {
+    "accept_sparse": "csr",
+    "dtype": "numeric",
+    "ensure_all_finite": False,
+    "ensure_min_samples": 0,
+    "ensure_min_features": 0,
+}
 
 
 def check_weights(sample_weight: Any, n: int) -> Array:
@@ -29,14 +43,19 @@ def check_weights(sample_weight: Any, n: int) -> Array:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, expected ({n},): one weight for each row."
         )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        bad = int((~np.isfinite(weights) | (weights < 0)).sum())
-        raise ValueError(
-            f"sample_weight must be finite and >= 0; {bad} of {n} are negative, NaN or infinite."
-        )
+    wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
+    if len(wrong):
+        raise SourceError(bad_weight(f"X, row {wrong[0]}", f"{weights[wrong[0]]:g}"))
+    if missing := int(np.isnan(weights).sum()):
+        raise SourceError(missing_values("X", {"the weights": missing}, missing) + f" {InMemory.skipping}.")
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one row must have a positive weight.")
+        raise ValueError(WEIGHTLESS)
     return weights
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X has named columns in memory."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
 
 
 def are_objects(kernel: Any, X: Any) -> bool:
@@ -54,28 +73,24 @@ def as_objects(X: Any) -> list[Any]:
         )
     objects = list(X)
     if not objects:
-        raise ValueError("Found 0 sample(s) while a minimum of 1 is required: X is an empty list of objects.")
+        raise SourceError(no_rows("X"))
     return objects
 
 
-def refuse_text(kernel: Any, X: Any) -> None:
-    """Name columns that are not numbers; tell lists of objects to bring a kernel function."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        types = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
-        bad = [str(c) for c, kind in zip(X.columns, types, strict=True) if not _is_number(kind)]
-        if bad:
-            raise ValueError(
-                f"Not numeric: {len(bad)} of {len(types)} columns ({', '.join(map(repr, bad[:10]))}). Drop or encode "
-                "them, or pass records (a list of dict) with a function as the kernel."
-            )
-        return
+def refuse_objects(kernel: Any, X: Any) -> None:
+    """Tell lists of objects to bring a kernel function."""
     first = _first_object(X)
     if isinstance(first, (str, bytes, dict, set, frozenset, os.PathLike)):
-        files = " Files are read by apnc.open([...])." if isinstance(first, (str, os.PathLike)) else ""
-        raise ValueError(
-            f"kernel={kernel!r} needs numeric vectors, got a list of {type(first).__name__}. For objects pass "
-            f"a function as the kernel: kernel=f with f(A, B) -> matrix of shape (len(A), len(B)).{files}"
-        )
+        raise SourceError(needs_function(f"X, a list of {type(first).__name__}", kernel))
+
+
+def needs_function(where: str, kernel: Any) -> str:
+    """Said of objects without a kernel for them."""
+    return (
+        f"{where}: kernel={kernel!r} needs vectors of numbers, not objects. Pass a function as the kernel, kernel=f "
+        f"with f(A, B) -> matrix of shape (len(A), len(B)). For text, {VECTORS_OF_TEXT}; files are read by "
+        "apnc.open([...])."
+    )
 
 
 def _first_object(X: Any) -> Any:
@@ -92,12 +107,6 @@ def are_labels(init: Any, for_objects: bool) -> bool:
         return False
     given = np.asarray(init)
     return given.ndim == 1 and given.dtype.kind in "iu"
-
-
-def _is_number(kind: Any) -> bool:
-    if hasattr(kind, "is_numeric"):
-        return bool(kind.is_numeric()) or str(kind) == "Boolean"
-    return getattr(kind, "kind", "O") in "fiub" or bool(getattr(kind, "_is_numeric", False))
 
 
 def read(estimator: Any, X: Any, sample_weight: Any = None, reset: bool = False) -> Source:
@@ -133,9 +142,31 @@ def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
         return as_new_given_rows(
             X, estimator.n_features_in_, estimator.n_landmarks_, type(estimator).__name__
         )
-    refuse_text(kernel, X)
-    X = validate_data(estimator, X, accept_sparse="csr", dtype="numeric", reset=reset)
+    refuse_objects(kernel, X)
+    names = None if reset else getattr(estimator, "feature_names_in_", None)
+    X = frames.features(X, names) if is_frame(X) and kernel != "precomputed" else X
+    try:
+        X = validate_data(estimator, X, reset=reset, **AS_THEY_ARE)
+    except OverflowError as error:
+        raise SourceError(infinite("X", "a value")) from error
+    refuse_unusable(X, getattr(estimator, "feature_names_in_", None))
     return as_given_kernel(X) if kernel == "precomputed" else as_vectors(X, kernel)
+
+
+def refuse_unusable(X: Any, names: Any = None) -> None:
+    """Rows must be there, with features, and finite."""
+    if not X.shape[0]:
+        raise SourceError(no_rows("X"))
+    if not X.shape[1]:
+        raise SourceError(no_features("X", X.shape[0]))
+    if all_finite(X):
+        return
+    source = InMemory(X)
+    source.columns = None if names is None else tuple(names)
+    try:
+        finite(source, Piece(X, 0, X.shape[0], "X"), X, None)
+    except MissingValuesError:
+        refuse_missing(source, X.shape[0])
 
 
 def read_instances(estimator: Any, instances: Any) -> Any:
@@ -163,27 +194,48 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
     if kernel == "precomputed":
         raise ValueError("kernel='precomputed' takes a matrix in memory, not a file: load it first.")
     if source.n_columns == 0 and not callable(kernel):
-        raise ValueError(
-            f"{source.name} holds objects, so the kernel must be a function f(A, B), got kernel={kernel!r}."
-        )
+        raise SourceError(needs_function(source.name, kernel))
     if source.remote and estimator.memory_limit is not None:
         raise ValueError(f"memory_limit is for this machine; {source.memory}.")
     forget_features(estimator, reset)
-    return source if reset else matching(estimator, source)
+    source = source if reset else matching(estimator, source)
+    if source.left_out:
+        warn_left_out(source.name, source.left_out)
+    return source
 
 
 def matching(estimator: Any, source: Source) -> Source:
     """The source with the features of the fit: by name if both have names, else by number."""
     names, n = getattr(estimator, "feature_names_in_", None), getattr(estimator, "n_features_in_", 0)
     if names is not None and source.columns is not None:
-        return source.select(list(names))
+        try:
+            return source.select(list(names))
+        except AbsentError as error:
+            compare(estimator, source.name, error.there)
+            raise
     source = source.with_columns(n) if n and source.n_columns else source
-    if source.n_columns != n:
+    if bool(n) != bool(source.n_columns):
         found, expected = _features(source.n_columns), _features(n)
         raise ValueError(
             f"{source.name} has {found}, but {type(estimator).__name__} is expecting {expected}."
         )
+    if n:
+        compare(estimator, source.name, source.columns, source.n_columns)
     return source
+
+
+def compare(estimator: Any, where: str, names: Sequence[str] | None, n: int = 0) -> None:
+    """Let scikit-learn compare the columns of a source with those of the fit, and say where they are."""
+    if names is None:
+        header: Any = np.empty((0, n))
+    else:
+        import pyarrow as pa
+
+        header = pa.table([pa.array([], pa.float64())] * len(names), names=list(names))
+    try:
+        validate_data(estimator, header, reset=False, skip_check_array=True)
+    except ValueError as error:
+        raise SourceError(f"{where}: {error}") from error
 
 
 def _features(n: int) -> str:
@@ -213,7 +265,8 @@ def as_given_kernel(X: Any) -> GivenRows:
 
 def as_new_given_rows(X: Any, n: int, n_landmarks: int, estimator: str) -> GivenRows:
     """Kernel values of new instances against all instances or against the landmarks."""
-    X = check_array(X, accept_sparse="csr")
+    X = check_array(X, **AS_THEY_ARE)
+    refuse_unusable(X)
     if X.shape[1] not in (n, n_landmarks):
         raise ValueError(
             f"X has {X.shape[1]} features, but {estimator} is expecting {n} features as input (kernel values "

@@ -2,42 +2,77 @@
 
 import sys
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 from apnc.embeddings import Coefficients
+from apnc.embeddings.spectrum import SMALLER
+from apnc.kernels import KernelChoice
+from apnc.kernels.names import SQUARED
 from apnc.model import EmbeddingModel
 from apnc.sampling import Census
 from apnc.settings import Settings, auto_landmarks
+from apnc.sources.columns import about_left_out
+from apnc.stored import largest
+from apnc.version import __version__
+from apnc.wording import told
 
 #: k(x, x) must stay below this, so that squares of Y fit float32.
 LARGEST_KERNEL = 1e30
 #: Up to this residual an embedding needs no advice; above it clusters do not if half of the landmarks lose no more than
 #: this share of what they explain (docs/decisions/20-residual.md).
 HIGH_RESIDUAL, HIGH_LOSS = 0.3, 0.1
+#: Said where nothing is left to fit.
+WEIGHTLESS = "Every row has weight zero or was skipped; at least one row must have a positive weight."
 #: Packages whose lines a warning does not point at.
 BETWEEN = ("apnc", "contextlib", "sklearn")
 
 
 def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
     """Y is stored as float32: squared distances must stay within it."""
-    largest = float(np.abs(diagonal).max())
-    if not largest < LARGEST_KERNEL:
+    found = float(np.abs(diagonal).max())
+    if not found < LARGEST_KERNEL:
+        raise ValueError(f"The kernel reaches values up to {found:.3g}, too large to compute with. {SMALLER}")
+
+
+def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) -> None:
+    """Squares of features must neither vanish nor overflow in the compute type."""
+    if kernel.kernel not in SQUARED:
+        return
+    vectors = [rows.data if sparse.issparse(rows) else rows for rows in samples]
+    found = max(largest(values.astype(np.float64)) for values in vectors)
+    limits = np.finfo(dtype)
+    low, high = float(np.sqrt(limits.tiny)), float(np.sqrt(limits.max))
+    if found and not low <= found <= high:
+        which = "small" if found < low else "large"
         raise ValueError(
-            f"The kernel reaches values up to {largest:.3g}, too large to compute with. Scale the features "
-            "(for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
+            f"The features are too {which} to compute with: they reach {found:.3g}, and their squares leave the range "
+            f"of {np.dtype(dtype)}. Multiply them by a constant, or set scale='minmax'."
         )
+
+
+def refuse_gamma(gamma: float | None, self_tuned: bool, dtype: type) -> None:
+    """A width must be within the range of the compute type."""
+    if gamma is None or 0 < gamma <= float(np.finfo(dtype).max) / 4:
+        return
+    reason = (
+        "It was tuned from the data: the rows differ too little, or too much. Multiply the features by a constant, or "
+        "set scale='minmax'."
+        if self_tuned
+        else "Choose another one."
+    )
+    raise ValueError(f"gamma={gamma:.3g} cannot be computed with in {np.dtype(dtype)}. {reason}")
 
 
 def refuse_too_few(n_clusters: int, census: Census) -> None:
     """k clusters need k rows that count."""
     if not census.n_positive:
-        raise ValueError(
-            "Every row has weight 0 or was skipped; at least one row must have a positive weight."
-        )
+        raise ValueError(WEIGHTLESS)
     if n_clusters > census.n_positive:
         counted = (
             "" if census.n_positive == census.n_rows else f" of positive weight, of {census.n_rows} rows"
@@ -53,6 +88,11 @@ def refuse_changed(counted: int, labelled: int) -> None:
         raise ValueError(
             f"The data changed while it was read: {counted:,} rows were counted at first, {labelled:,} at the end."
         )
+
+
+def warn_left_out(name: str, left_out: Mapping[str, str]) -> None:
+    """Say which columns are no features though nobody said so."""
+    _warn(about_left_out(name, left_out))
 
 
 def warn_if_skipped(name: str, n_skipped: int) -> None:
@@ -133,9 +173,30 @@ def warn_if_empty(counts: npt.NDArray[Any]) -> None:
         )
 
 
-def _warn(message: str, category: type[Warning] = UserWarning) -> None:
+class OtherVersionWarning(InconsistentVersionWarning):
+    """An estimator was pickled by another version of apnc."""
+
+    def __str__(self) -> str:
+        return (
+            f"This {self.estimator_name} was pickled by apnc {self.original_sklearn_version}, and this is apnc "
+            f"{self.current_sklearn_version}: it may fail, or give other results. Fit it again, or keep "
+            "models with save(), whose files are checked when they are loaded."
+        )
+
+
+def warn_if_other_version(name: str, then: str) -> None:
+    """Say that a pickle comes from another version."""
+    if then != __version__:
+        _warn(
+            OtherVersionWarning(
+                estimator_name=name, current_sklearn_version=__version__, original_sklearn_version=then
+            )
+        )
+
+
+def _warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that led here: outside this package, and outside what calls parts of it in between."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message if isinstance(message, Warning) else told(message), category, stacklevel=level)

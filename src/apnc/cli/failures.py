@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from apnc.cli.config import long_names
 from apnc.cli.spelling import meant
 from apnc.outputs.atomic import FULL
+from apnc.wording import told
 
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 #: Errors that say what is wrong with the input or the machine; all others are faults of the program.
@@ -144,4 +145,4 @@ def explained(error: BaseException) -> str:
 def say(text: str) -> None:
     """One line on standard error, if anyone still reads it."""
     with suppress(OSError, ValueError):
-        print(f"apnc: {' '.join(text.split())}", file=sys.stderr, flush=True)
+        print(f"apnc: {told(' '.join(text.split()))}", file=sys.stderr, flush=True)

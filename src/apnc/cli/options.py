@@ -60,7 +60,7 @@ FITTING: Declared = {
         DATA,
         "--columns",
         "NAMES",
-        "Features, in this order: a,b,c. By default all numeric columns.",
+        "Features, in this order: a,b,c. By default all columns of numbers but an index; others are told of.",
         kind=MANY,
     ),
     "exclude": option(DATA, "--exclude", "NAMES", "Columns that are not features.", kind=MANY),

@@ -12,6 +12,8 @@ from typing import Any
 
 from rich.text import Text
 
+from apnc.wording import printable
+
 #: Columns of text where the output is no terminal, so that nothing is wrapped or cut.
 UNLIMITED = 100_000
 
@@ -33,7 +35,7 @@ def show_lines(lines: Mapping[str, str]) -> None:
     """A name and what there is to say of it on each line; without a terminal plain text."""
     width = max(map(len, lines)) + 2
     _show(
-        Text.assemble((f"{name:<{width}}", "bold"), text, no_wrap=True, overflow="ignore")
+        Text.assemble((f"{name:<{width}}", "bold"), printable(text), no_wrap=True, overflow="ignore")
         for name, text in lines.items()
     )
 
@@ -44,9 +46,9 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in header:
-        table.add_column(Text(name), justify="right", no_wrap=True)
+        table.add_column(Text(printable(name)), justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     _show([table])
 
 

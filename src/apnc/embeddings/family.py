@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from apnc.discrepancy import Discrepancy
+from apnc.embeddings.spectrum import SMALLER
 from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel, KernelRows
 from apnc.rows import Rows, n_columns, n_rows
@@ -162,6 +163,7 @@ class EmbedBlock:
         groups = (slice(j, j + STEP) for j in range(0, len(weights), STEP))
         return [(first := leading_zeros(weights[g]), g, weights[g, first:].T.copy(order="F")) for g in groups]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __call__(self, chunk: Chunk) -> Chunk:
         so_far: Portions = chunk.rows
         K = self._kernel_rows(so_far.rows, self._room(len(chunk.weights)))
@@ -195,6 +197,7 @@ class Join:
     dtype: type
     unit: bool = False
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __call__(self, chunk: Chunk) -> Chunk:
         return chunk.with_rows(self.finished(chunk.rows.joined))
 
@@ -206,8 +209,7 @@ class Join:
         Y = Y.astype(self.dtype, copy=False)
         if not np.isfinite(np.vdot(Y, Y)):
             raise ValueError(
-                "Some rows have kernel values too large to compute with. Look for outliers, scale the features "
-                "(for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
+                f"Some rows have kernel values too large to compute with. Look for outliers. {SMALLER}"
             )
         return Y
 

@@ -12,6 +12,8 @@ from apnc.kernels import Kernel
 from apnc.rows import compute_dtype
 from apnc.typing import Array
 
+#: What to do about kernel values that are too large.
+SMALLER = "Scale the features (for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
 #: Differences of k(a, b) and k(b, a) up to this share of the largest value are rounding.
 ASYMMETRY = 1e-4
 #: Up to this size one thread is as fast, and does not contend with others for the cores.
@@ -51,6 +53,8 @@ class Spectrum:
 def landmark_kernel(landmarks: Any, kernel: Kernel) -> Array:
     """K_LL, float64 and symmetric."""
     K = kernel(landmarks, landmarks)
+    if not np.isfinite(K).all():
+        raise ValueError(f"The kernel is infinite for some landmarks. Look for outliers. {SMALLER}")
     uneven = np.abs(K - K.T)
     if uneven.max() > ASYMMETRY * np.abs(K).max():
         i, j = np.unravel_index(uneven.argmax(), K.shape)

@@ -18,6 +18,7 @@ from apnc.outputs import LABEL, Output
 from apnc.progress import HEARD, SILENT, CallbackSupport, Progress, make_progress, told_to_callbacks
 from apnc.run.budget import NO_LIMIT, Budget
 from apnc.run.job import Job
+from apnc.version import __version__
 
 if TYPE_CHECKING:
     from apnc.run.forecast import Forecast
@@ -42,6 +43,14 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel == "chi2"
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_apnc_version": __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        checks.warn_if_other_version(type(self).__name__, state.pop("_apnc_version", "of unknown version"))
+        super().__setstate__(state)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__

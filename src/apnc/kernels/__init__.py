@@ -3,7 +3,8 @@
 from apnc.kernels.choice import KernelChoice
 from apnc.kernels.family import Kernel, KernelRows, NormalizedKernel
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
-from apnc.kernels.vectors import KERNELS, VectorKernel
+from apnc.kernels.names import KERNELS
+from apnc.kernels.vectors import VectorKernel
 
 __all__ = [
     "KERNELS",

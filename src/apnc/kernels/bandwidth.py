@@ -15,14 +15,16 @@ def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False
 
     The length is the mean distance over pairs (weighted by both weights), or with ``local`` the mean
     distance to the 7th neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
-    ``laplacian`` and ``chi2``: 1 / length on their own distances. All distances zero: 1.
+    ``laplacian`` and ``chi2``: 1 / length on their own distances. All rows equal: 1; rows whose distances are too small
+    to compute: infinite.
     """
     distances = _distances(kernel, rows)
     np.fill_diagonal(distances, 0.0)
     length = _neighbour_length(distances, weights) if local else _pair_length(distances, weights)
-    if length <= 0:
-        return 1.0
-    return 1.0 / (2.0 * length**2) if kernel == "rbf" else 1.0 / length
+    width = 2.0 * length**2 if kernel == "rbf" else length
+    if width > 0:
+        return 1.0 / width
+    return np.inf if kernel != "laplacian" and _distances("laplacian", rows).any() else 1.0
 
 
 def _pair_length(distances: Array, weights: Array) -> float:

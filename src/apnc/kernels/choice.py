@@ -9,7 +9,8 @@ import numpy as np
 from apnc.kernels.bandwidth import self_tuned_gamma
 from apnc.kernels.family import Kernel, NormalizedKernel
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
-from apnc.kernels.vectors import SCALED, SLOPED, VectorKernel
+from apnc.kernels.names import SCALED, SLOPED, TAKES
+from apnc.kernels.vectors import VectorKernel
 from apnc.typing import Array
 
 
@@ -26,6 +27,11 @@ class KernelChoice:
     degree: float = 3.0
     params: Mapping[str, Any] | None = None
     normalize: bool | str = "auto"
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Parameters that have an effect on this kernel."""
+        return ("kernel_params",) if callable(self.kernel) else TAKES.get(self.kernel, ())
 
     @property
     def self_tuned(self) -> bool:

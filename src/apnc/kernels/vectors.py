@@ -9,15 +9,9 @@ from scipy import sparse
 
 from apnc.kernels.bandwidth import additive_chi2
 from apnc.kernels.family import Kernel, KernelRows
+from apnc.kernels.names import KERNELS, SCALED, TAKES
 from apnc.stored import require, stored
 from apnc.typing import Array
-
-KERNELS = ("linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2")
-#: Kernels with a length scale: ``gamma=None`` tunes it from the data.
-SCALED = ("rbf", "laplacian", "chi2")
-#: Kernels of the inner product with ``gamma`` as a slope: ``gamma=None`` is 1 / n_features.
-SLOPED = ("polynomial", "sigmoid")
-
 
 Products = Callable[[Any, Array | None], Array]
 
@@ -53,7 +47,7 @@ class VectorKernel(Kernel):
     def check(self) -> None:
         """A known kernel, with a gamma if it takes one."""
         require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")
-        takes_gamma = self.name in SCALED + SLOPED
+        takes_gamma = "gamma" in TAKES[self.name]
         right = (self.gamma or 0) > 0 if takes_gamma else self.gamma is None
         require(right, f"gamma is {self.gamma}, expected {'> 0' if takes_gamma else 'none'} for {self.name}")
         require(self.degree > 0, f"degree is {self.degree}, expected > 0")

@@ -22,6 +22,7 @@ import numpy as np
 from apnc.persistence.plain import parse
 from apnc.persistence.record import Record
 from apnc.typing import Array
+from apnc.wording import told
 
 SCHEMA = "schema.json"
 #: How every zip begins that holds something.
@@ -40,6 +41,9 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 class ModelFileError(ValueError):
     """A model file that cannot be read, or a model that cannot be stored."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(told(message))
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,15 @@ from apnc.settings import derive
 from apnc.typing import Array
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def fit_coefficients(fit: Fit) -> Fit:
     """Algorithms 3 and 4, reduce: kernel and coefficients of the landmarks, and how much of the data they span."""
     settings, drawn, dtype = fit.settings, fit.drawn, fit.job.dtype
     landmarks = choose_landmarks(drawn, settings)
     tuning = drawn.samples.get("bandwidth", landmarks)
+    checks.refuse_magnitude(settings.kernel, [sample.rows for sample in drawn.samples.values()], dtype)
     kernel = settings.kernel.resolve(tuning.rows, tuning.weights, fit.job.source.n_columns)
+    checks.refuse_gamma(kernel.gamma, settings.kernel.self_tuned, dtype)
     kernel = kernel.of_landmarks(landmarks.rows)
     seeding = drawn.samples["seeding"]
     diagonal = kernel.diagonal(seeding.rows)

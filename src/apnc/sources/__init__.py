@@ -57,7 +57,7 @@ def open(
         ``numpy.memmap``; data frame of pandas or polars, polars LazyFrame, DuckDB relation or result, pyarrow Table,
         Dataset or RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame. What can be read only
         once is copied to a temporary file, which is gone with the source.
-    columns : features, in this order; default: all numeric columns.
+    columns : features, in this order; default: all columns of numbers but an index; a warning names what is left out.
     exclude : columns that are not features.
     id_columns : columns written in front of labels; they are not features.
     weight_column : column of weights.

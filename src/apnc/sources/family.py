@@ -1,9 +1,10 @@
 """What a source of rows offers, whatever it is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from apnc.engines.contract import Chunk, Data
 from apnc.engines.local import Layout, LocalChunks, SourceRows, Spread
 from apnc.engines.spill import read_ahead
 from apnc.rows import as_csr, compute_dtype, n_rows
+from apnc.sources.columns import no_rows
 from apnc.sources.formats import FORMATS
 from apnc.sources.missing import Missing, finite, missing_in
 from apnc.sources.pieces import Decoded, Piece, SourceError
@@ -39,6 +41,7 @@ class Source(ABC):
     n_rows : how many there are, skipped ones too; None until they have been counted.
     overhead : memory that reading takes besides the rows (page buffers, indices, a decompressor), about.
     id_columns : columns that are written in front of labels.
+    left_out : columns that are no features though nobody said so, and why.
     paths : what was opened, where it was one or several paths.
     drop_null : skip rows with missing values instead of refusing them.
     is_sparse : rows are CSR matrices.
@@ -59,6 +62,7 @@ class Source(ABC):
     n_rows: int | None = None
     overhead: int = 0
     id_columns: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = MappingProxyType({})
     paths: tuple[Any, ...] = ()
     drop_null: bool = False
     is_sparse: bool = False
@@ -115,7 +119,7 @@ class Source(ABC):
         decoded = (self.decode(piece).rows for piece in self.pieces(size))
         found = next((rows for rows in decoded if n_rows(rows)), None)
         if found is None:
-            raise SourceError(f"{self.name} has no rows.")
+            raise SourceError(no_rows(self.name))
         return found
 
     def count(self) -> tuple[int, bool]:
@@ -161,7 +165,7 @@ class Stream:
             n = piece.start + piece.n_rows
             yield Chunk(index, piece, np.empty(0), SourceRows(piece.start, n))
         if index < 0:
-            raise SourceError(f"{self.source.name} has no rows.")
+            raise SourceError(no_rows(self.source.name))
         self.source.n_rows = n
 
 

@@ -22,6 +22,7 @@ class InMemory(Source):
     name = "X"
     read_bytes = 0
     numbered = True
+    skipping = "X[~np.isnan(X).any(axis=1)], or of a frame X.dropna()"
 
     def __init__(self, rows: Any, weights: Array | None = None) -> None:
         self.rows = rows

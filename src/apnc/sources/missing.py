@@ -1,21 +1,21 @@
 """Missing and infinite values: skipped, or refused with their number and place."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from apnc.rows import take
+from apnc.rows import all_finite, take
 from apnc.sources.pieces import Decoded, MissingValuesError, Piece, SourceError
 from apnc.typing import Array
+from apnc.wording import some
 
 
 def finite(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
     """Rows without missing values: skipped if the source says so, else an error; infinite values are always one."""
-    values = rows.data if sparse.issparse(rows) else rows
-    whole = values.dtype.kind != "f" or np.isfinite(np.vdot(values, values))
-    if whole and _are_weights(weights):
+    if all_finite(rows) and _are_weights(weights):
         return Decoded(rows, weights)
     return _without_missing(source, piece, rows, weights)
 
@@ -40,8 +40,7 @@ def _there(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decod
     if weights is not None:
         wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
         if len(wrong):
-            where = source.place(piece, int(wrong[0]))
-            raise SourceError(f"{where}: the weight {weights[wrong[0]]:g} must be finite and >= 0.")
+            raise SourceError(bad_weight(source.place(piece, int(wrong[0])), f"{weights[wrong[0]]:g}"))
         missing = missing | np.isnan(weights)
     if not missing.any():
         return Decoded(rows, weights)
@@ -61,9 +60,17 @@ def refuse_infinite(source: Any, piece: Piece, rows: Any) -> None:
         row, column = int(np.searchsorted(rows.indptr, place, side="right") - 1), int(rows.indices[place])
     else:
         row, column = (int(i) for i in np.argwhere(bad)[0])
-    raise SourceError(
-        f"{source.place(piece, row)}: {source.column_names()[column]} is infinite. Remove or clip it."
-    )
+    raise SourceError(infinite(source.place(piece, row), source.column_names()[column]))
+
+
+def infinite(where: str, column: str) -> str:
+    """Said of a value that is no number to compute with."""
+    return f"{where}: {column} is infinite, or too large for float64. Remove or clip it."
+
+
+def bad_weight(where: str, weight: str) -> str:
+    """Said of a weight that is none."""
+    return f"{where}: the weight {weight} must be a finite number >= 0. Correct it, or leave the row out."
 
 
 def _rows_with_nan(rows: Any) -> Array:
@@ -108,9 +115,15 @@ def refuse_missing(source: Any, n_rows: int) -> None:
     missing = source.count_missing(n_rows)
     names = [*source.column_names(), "the weights"]
     counts = {name: int(count) for name, count in zip(names, missing.counts, strict=True) if count}
-    shown = ", ".join(f"{name} ({count:,})" for name, count in list(counts.items())[:10])
-    more = f" and {len(counts) - 10} more columns" if len(counts) > 10 else ""
-    raise SourceError(
-        f"{source.name}: {sum(counts.values()):,} missing values in {missing.rows:,} rows, in {shown}{more}. Fill them "
-        f"in, leave the columns out, or skip those rows with {source.skipping}."
+    raise SourceError(f"{missing_values(source.name, counts, missing.rows)} {source.skipping}.")
+
+
+def missing_values(where: str, counts: Mapping[str, int], n_rows: int) -> str:
+    """Said of values that are not there."""
+    shown = some([f"{name} ({count:,})" for name, count in counts.items()])
+    total = sum(counts.values())
+    values = "1 missing value" if total == 1 else f"{total:,} missing values"
+    return (
+        f"{where}: {values} in {'1 row' if n_rows == 1 else f'{n_rows:,} rows'}, in {shown}. Null and NaN are missing: "
+        "fill them in, leave the columns out, or skip those rows:"
     )

@@ -10,7 +10,7 @@ import numpy as np
 from apnc.sources.family import Source
 from apnc.sources.files import Files
 from apnc.sources.lines import Line, Lines, in_pieces, lines_of
-from apnc.sources.missing import present
+from apnc.sources.missing import bad_weight, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
 from apnc.typing import Array
 
@@ -178,4 +178,4 @@ def _weight(line: Line, value: Any) -> float:
         return float("nan")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max:
         return float(value)
-    raise SourceError(f"{line.where}: the weight {value!r} must be a finite number >= 0.")
+    raise SourceError(bad_weight(line.where, repr(value)))

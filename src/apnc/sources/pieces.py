@@ -4,10 +4,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from apnc.typing import Array
+from apnc.wording import told
 
 
 class SourceError(ValueError):
     """A source that cannot be read; the message names the file and the row group or line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(told(message))
+
+
+class AbsentError(SourceError):
+    """Columns that are not in a table; ``there`` are those that are."""
+
+    def __init__(self, message: str, there: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.there = there
 
 
 class MissingValuesError(SourceError):

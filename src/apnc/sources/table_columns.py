@@ -1,26 +1,41 @@
 """Columns of a table: which of them are features, and how they become a matrix."""
 
 import difflib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from apnc.sources.pieces import SourceError
+from apnc.sources.columns import (
+    CATEGORIES,
+    HEAD,
+    LIST,
+    NESTED,
+    NOTHING,
+    NUMBER,
+    TEXT,
+    TIMES,
+    Chosen,
+    Column,
+    choose,
+    described,
+    empty_lists,
+    expanded,
+    refuse_twice,
+)
+from apnc.sources.pieces import AbsentError, SourceError
 from apnc.sources.table_readers import Part
 from apnc.typing import Array
-
-#: Columns that a message lists.
-SHOWN = 30
+from apnc.wording import some
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for: features (None: all columns of numbers), and columns that are something else."""
+    """What a user asks for: features (None: by the rule), and columns that are something else."""
 
     columns: tuple[str, ...] | None
     exclude: tuple[str, ...]
@@ -41,6 +56,7 @@ class Layout:
     width : values in each list; 0: the features are no lists.
     known : all columns of the part if the features were chosen automatically, else None.
     problem : what forbids reading; empty: nothing.
+    left_out : columns that are no features though nobody said so, and why.
 
     """
 
@@ -51,6 +67,7 @@ class Layout:
     width: int
     known: frozenset[str] | None
     problem: str
+    left_out: dict[str, str]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,15 +96,20 @@ def layout_of(part: Part, request: Request) -> Layout:
     _refuse_absent(part, request.exclude)
     _require(part, (*request.ids, *found))
     _require_numbers(part, found)
-    features = _all_numbers(part, request) if request.columns is None else _picked(part, request.columns)
+    taken = (*request.exclude, *request.ids, request.weight, *part.index)
+    if request.columns is None:
+        chosen = choose(part.name, columns_of(part), taken)
+    else:
+        chosen = Chosen(_picked(part, request.columns))
     return Layout(
         part.name,
-        features,
-        part.types(dict.fromkeys((*features, *found))),
+        chosen.features,
+        part.types(dict.fromkeys((*chosen.features, *found))),
         part.types(request.ids, verbatim=True),
-        _width(part, features[0], request),
+        _width(part, chosen.features[0], request),
         None if request.columns is not None else frozenset(part.schema.names),
-        _unclear(part, request, features) or ("" if found == weights else _absent(part, weights)),
+        chosen.problem or ("" if found == weights else _absent(part, weights)),
+        chosen.left_out,
     )
 
 
@@ -111,38 +133,18 @@ def check_part(part: Part, layout: Layout, verbatim: bool) -> None:
         )
 
 
-def expanded(name: str, width: int) -> tuple[str, ...]:
-    """Names of the values of a column of lists."""
-    return tuple(f"{name}[{j}]" for j in range(width))
+def columns_of(part: Part) -> list[Column]:
+    """The columns of a part as the rule sees them."""
+    return [Column(name, kind_of(type_), partial(_first, part, name)) for name, type_ in _fields(part)]
 
 
-def _all_numbers(part: Part, request: Request) -> tuple[str, ...]:
-    numbers, lists = _candidates(part, request)
-    if numbers or len(lists) == 1:
-        return numbers or lists
-    raise SourceError(f"{part.name}: there is no numeric column for a feature. Columns: {_described(part)}.")
+def _first(part: Part, name: str) -> Array:
+    batches = part.batches(part.types([name]), HEAD)
+    return next((numbers(batch.column(name)) for batch, _ in batches), np.empty(0))
 
 
-def _candidates(part: Part, request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns of numbers and columns of lists of numbers that a request leaves as features."""
-    taken = {*request.exclude, *request.ids, request.weight, *part.index}
-    free = [field for field in part.schema if field.name not in taken]
-    _require(part, (field.name for field in free if _is_number(field.type) or _is_list(field.type)))
-    numbers = tuple(field.name for field in free if _is_number(field.type))
-    return numbers, tuple(field.name for field in free if _is_list(field.type))
-
-
-def _unclear(part: Part, request: Request, features: tuple[str, ...]) -> str:
-    """Why features that were chosen automatically may not be what is wanted."""
-    if request.columns is not None or _is_list(part.schema.field(features[0]).type):
-        return ""
-    _, lists = _candidates(part, request)
-    if not lists:
-        return ""
-    return (
-        f"{part.name}: column {lists[0]!r} holds lists of numbers, beside columns of numbers ({features[0]!r}, ...). "
-        f"Say which are the features: columns=[{lists[0]!r}], or exclude=[{lists[0]!r}]."
-    )
+def _fields(part: Part) -> list[tuple[str, Any]]:
+    return [(field.name, field.type) for field in part.schema]
 
 
 def _picked(part: Part, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,25 +171,28 @@ def _has_list(part: Part, name: str) -> bool:
 
 def _require(part: Part, names: Iterable[str]) -> None:
     """Each name must be that of one column."""
-    names, there = list(names), Counter(part.schema.names)
+    names = list(names)
     _refuse_absent(part, names)
-    twice = next((name for name in names if there[name] > 1), None)
-    if twice is not None:
-        raise SourceError(f"{part.name}: there are several columns with the name {twice!r}.")
+    refuse_twice(part.name, part.schema.names, names)
 
 
 def _refuse_absent(part: Part, names: Sequence[str]) -> None:
     there = set(part.schema.names)
     absent = [name for name in names if name not in there]
     if absent:
-        raise SourceError(_absent(part, absent))
+        raise AbsentError(_absent(part, absent), tuple(part.schema.names))
 
 
 def _absent(part: Part, names: Sequence[str]) -> str:
-    nearest = difflib.get_close_matches(names[0], part.schema.names, n=1)
+    return absent(part.name, names, _fields(part))
+
+
+def absent(where: str, names: Sequence[str], columns: Sequence[tuple[str, Any]]) -> str:
+    """Said of columns that are not there."""
+    nearest = difflib.get_close_matches(names[0], [name for name, _ in columns], n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    missing = ", ".join(map(repr, names[:SHOWN]))
-    return f"{part.name}: there is no column {missing}.{hint} Columns: {_described(part)}."
+    missing = some([repr(name) for name in names], 30)
+    return f"{where}: there is no column {missing}.{hint} Columns: {described(columns)}."
 
 
 def _require_numbers(part: Part, names: Iterable[str]) -> None:
@@ -197,18 +202,28 @@ def _require_numbers(part: Part, names: Iterable[str]) -> None:
             raise SourceError(f"{part.name}: column {name!r} holds lists, so it must be the only feature.")
         if not _is_number(type_):
             raise SourceError(
-                f"{part.name}: column {name!r} is of type {type_}, which is no number. Columns: {_described(part)}."
+                f"{part.name}: column {name!r} is of type {type_}, which is no number. "
+                f"Columns: {described(_fields(part))}."
             )
 
 
-def _described(part: Part) -> str:
-    fields = [f"{field.name} ({field.type})" for field in list(part.schema)[:SHOWN]]
-    more = len(part.schema) - len(fields)
-    return ", ".join(fields) + (f" and {more} more" if more else "")
+def kind_of(type_: Any) -> str:
+    """What an Arrow type holds, in words that go for frames too."""
+    if _is_number(type_) or _is_list(type_):
+        return NUMBER if _is_number(type_) else LIST
+    words = {
+        TEXT: (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+        CATEGORIES: (pa.types.is_dictionary,),
+        TIMES: (pa.types.is_temporal,),
+        NESTED: (pa.types.is_nested,),
+        NOTHING: (pa.types.is_null,),
+    }
+    return next((word for word, tests in words.items() if any(test(type_) for test in tests)), str(type_))
 
 
 def _is_number(type_: Any) -> bool:
-    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_))
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    return any(kind(type_) for kind in kinds)
 
 
 def _is_narrow(type_: Any) -> bool:
@@ -230,20 +245,19 @@ def _width(part: Part, name: str, request: Request) -> int:
         return 0
     width = _first_length(part, name)
     if not width:
-        found = "holds no list" if width is None else "holds empty lists"
-        raise SourceError(f"{part.name}: column {name!r} {found}. Leave it out with exclude=[{name!r}].")
+        raise SourceError(empty_lists(part.name, name))
     asked = request.columns
     if asked is not None and asked not in ((name,), expanded(name, width)):
         raise SourceError(f"{part.name}: {name} holds lists of {width} values, but {len(asked)} are needed.")
     return width
 
 
-def _first_length(part: Part, name: str) -> int | None:
+def _first_length(part: Part, name: str) -> int:
     type_ = part.schema.field(name).type
     if pa.types.is_fixed_size_list(type_):
         return int(type_.list_size)
     lengths = (pc.list_value_length(batch.column(name)) for batch, _ in part.batches({name: type_}, 1024))
-    return next((int(found[0].as_py()) for all_ in lengths if len(found := all_.drop_null())), None)
+    return next((int(found[0].as_py()) for all_ in lengths if len(found := all_.drop_null())), 0)
 
 
 def as_matrix(batch: Any, dtype: np.dtype[Any]) -> Array:
@@ -256,6 +270,7 @@ def as_matrix(batch: Any, dtype: np.dtype[Any]) -> Array:
 def numbers(column: Any) -> Array:
     """A column as an array; NaN where a value is missing."""
     column = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+    column = column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
     return column.to_numpy(zero_copy_only=False)
 
 

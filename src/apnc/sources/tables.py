@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from apnc.sources.columns import no_rows, unequal
 from apnc.sources.delimited import TextPart
 from apnc.sources.family import Source
 from apnc.sources.files import Files
@@ -45,8 +46,8 @@ def open_table(
     ----------
     data : files, or an object that holds or gives Arrow data.
     format : of the files: "parquet", "arrow", "csv" or "tsv".
-    columns : features, in this order; default: all columns of numbers except the index of a pandas frame. One
-        column of lists is expanded.
+    columns : features, in this order; default: all columns of numbers but an index, or else the one column of
+        lists of numbers, which is expanded.
     exclude, id_columns, weight_column : columns that are not features.
     drop_null : skip rows with missing values.
     separator : between the values of CSV; None: a comma.
@@ -123,7 +124,7 @@ class TableSource(Source):
             self.overhead = buffers + READ_BYTES if buffers else 0
             self._says_rows = part.n_rows is not None
             self.n_rows = part.n_rows if len(parts) == 1 else None
-        self.columns = self._layout.names
+        self.columns, self.left_out = self._layout.names, self._layout.left_out
         self.n_columns = self.held = len(self.columns)
         self.dtype: np.dtype[Any] = self._layout.dtype
         self.read_bytes = self._layout.read_bytes
@@ -141,12 +142,16 @@ class TableSource(Source):
             if part.schema.names:
                 return part
             part.close()
-        raise SourceError(f"{self.name} is empty.")
+        raise SourceError(no_rows(self.name))
+
+    def refuse_problem(self) -> None:
+        """Nothing is read while it is not clear what; ``select`` may make it clear."""
+        if self._layout.problem:
+            raise SourceError(self._layout.problem)
 
     def pieces(self, n_rows: int) -> Iterator[Piece]:
         """All rows in order; every piece but the last has ``n_rows``, however the parts are cut."""
-        if self._layout.problem:
-            raise SourceError(self._layout.problem)
+        self.refuse_problem()
         start = 0
         for packed in self._packed(n_rows, verbatim=False):
             size = sum(batch.num_rows for batch in packed.batches)
@@ -225,10 +230,8 @@ class TableSource(Source):
     def _from_lists(self, piece: Piece, lists: Any) -> Array:
         rows = lists_as_matrix(lists, self._layout.width, self.dtype)
         if isinstance(rows, int):
-            raise SourceError(
-                f"{self.place(piece, rows)}: the list of {self._layout.features[0]} has {len(lists[rows])} values, but "
-                f"the first has {self._layout.width}."
-            )
+            where, name = self.place(piece, rows), self._layout.features[0]
+            raise SourceError(unequal(where, name, len(lists[rows]), self._layout.width))
         return rows
 
     def select(self, columns: Sequence[str]) -> Self:

@@ -25,9 +25,13 @@ from apnc.engines.spark.tasks import (
     read_kept,
     unpacked,
 )
+from apnc.sources.columns import no_rows
+from apnc.sources.pieces import SourceError
 
 T = TypeVar("T")
 
+#: What messages call the rows.
+NAME = "the DataFrame"
 #: Partial results that are combined by one task, or by the driver.
 FAN = 32
 #: Times that partitions whose files were not where their task ran are tried again, then all is embedded anew.
@@ -100,7 +104,7 @@ def _value(found: Outcome) -> Any:
     if found.errors:
         raise found.errors[0]
     if not found.values:
-        raise ValueError("The DataFrame has no rows.")
+        raise SourceError(no_rows(NAME))
     return found.values[0]
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from apnc.engines.contract import Chunk, Data
 from apnc.engines.local import Layout, SourceRows, Spread, Step
-from apnc.engines.spark.chunks import Rows, SparkChunks
+from apnc.engines.spark.chunks import NAME, Rows, SparkChunks
 from apnc.engines.spark.session import on_drivers_python, shipped
 from apnc.engines.spark.tasks import MOST_CHUNKS
 from apnc.engines.spark.vector_columns import (
@@ -25,12 +25,11 @@ from apnc.rows import compute_dtype
 from apnc.sources.family import Decode, Source
 from apnc.sources.missing import Missing, missing_in, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
-from apnc.sources.table_columns import Request
+from apnc.sources.table_columns import Request, absent
 from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import Packed, TableSource, request_of
 from apnc.typing import Array
 
-NAME = "the DataFrame"
 #: Types of columns of single values.
 SCALARS = {"int": np.int32, "float": np.float32, "double": np.float64}
 #: Memory of an object, about: nothing is known of it.
@@ -135,14 +134,20 @@ class FrameSource(Remote, TableSource):
         self._vectors = is_vector(self.frame.schema[feature].dataType)
         self.is_sparse = self._vectors and mostly_zero(_first_values(self.frame, feature, LOOK))
 
+    def chunks(self, n_rows: int) -> SparkChunks:
+        """Pieces of at most ``n_rows`` rows, not decoded."""
+        self.refuse_problem()
+        return super().chunks(n_rows)
+
     def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
         """Array of shape (n, d) or CSR matrix, NaN where a value is null, and weights."""
         if not self._vectors:
             return super().matrix(piece)
         batch = piece.raw.batches[0]
-        vectors = batch.column(self._layout.features[0])
+        name, width = self._layout.features[0], self._layout.width
         convert = vectors_as_csr if self.is_sparse else vectors_as_matrix
-        return convert(vectors, self._layout.width, piece.where), self._weights(batch)
+        rows = convert(batch.column(name), width, name, partial(self.place, piece))
+        return rows, self._weights(batch)
 
 
 class FrameObjects(Remote):
@@ -158,9 +163,11 @@ class FrameObjects(Remote):
         self.name, self.frame, self.object_field = NAME, frame, field
         self.weight_column, self.id_columns = request.weight, request.ids
         self.used = (field,) if request.weight is None else (field, request.weight)
-        absent = [column for column in (*self.used, *request.ids) if column not in frame.columns]
-        if absent:
-            raise SourceError(f"{NAME} has no column {absent[0]!r}; there are {', '.join(frame.columns)}.")
+        missing = [column for column in (*self.used, *request.ids) if column not in frame.columns]
+        if missing:
+            raise SourceError(
+                absent(NAME, missing, [(f.name, f.dataType.simpleString()) for f in frame.schema])
+            )
 
     def matrix(self, piece: Piece) -> tuple[list[Any], Array | None]:
         """Instances (None where missing) and weights."""
@@ -191,10 +198,12 @@ class FramePart(Part):
         self.schema = pa.schema(fields)
 
     def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
-        """The first value of one column of lists, by which their length is known."""
-        (name,) = types
-        values = [list(value) for value in _first_values(self.frame, name, 1)]
-        yield pa.RecordBatch.from_arrays([pa.array(values, pa.list_(pa.float64()))], [name]), Place(NAME)
+        """The first values of one column of numbers; of lists one, by which their length is known."""
+        ((name, type_),) = types.items()
+        nested = pa.types.is_nested(type_)
+        values = _first_values(self.frame, name, 1 if nested else n_rows)
+        column = pa.array([list(value) if nested else value for value in values], type_)
+        yield pa.RecordBatch.from_arrays([column], [name]), Place(NAME)
 
     def buffers(self, names: Iterable[str]) -> int:
         """None on the driver."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
+from apnc.sources.columns import unequal
 from apnc.sources.pieces import SourceError
 from apnc.typing import Array
 
@@ -26,9 +27,9 @@ def mostly_zero(vectors: list[Any]) -> bool:
     return stored < DENSE_SHARE * sum(vector.size for vector in vectors)
 
 
-def vectors_as_csr(vectors: Any, width: int, where: str) -> Any:
+def vectors_as_csr(vectors: Any, width: int, name: str, place: Callable[[int], str]) -> Any:
     """A column of vectors as a CSR matrix of shape (n, width); a missing one is a row with a NaN."""
-    there, sparse_ones, lengths = _parts_of(vectors, width, where)
+    there, sparse_ones, lengths = _parts_of(vectors, width, name, place)
     ends = np.cumsum(lengths)
     values, indices = np.full(lengths.sum(), np.nan), np.zeros(lengths.sum(), dtype=np.int32)
     owner = np.repeat(np.arange(len(vectors)), lengths)
@@ -41,15 +42,15 @@ def vectors_as_csr(vectors: Any, width: int, where: str) -> Any:
     return rows
 
 
-def vectors_as_matrix(vectors: Any, width: int, where: str) -> Array:
+def vectors_as_matrix(vectors: Any, width: int, name: str, place: Callable[[int], str]) -> Array:
     """A column of vectors as an array of shape (n, width); a missing one is a row of NaN."""
-    there, sparse_ones, _ = _parts_of(vectors, width, where)
+    there, sparse_ones, _ = _parts_of(vectors, width, name, place)
     if there.all() and not sparse_ones.any():
         return _flat(vectors, "values").reshape(-1, width)
-    return vectors_as_csr(vectors, width, where).toarray()
+    return vectors_as_csr(vectors, width, name, place).toarray()
 
 
-def _parts_of(vectors: Any, width: int, where: str) -> tuple[Array, Array, Array]:
+def _parts_of(vectors: Any, width: int, name: str, place: Callable[[int], str]) -> tuple[Array, Array, Array]:
     """Which vectors are there, which of them are sparse, and how many values each has (a missing one: 1)."""
     there = vectors.is_valid().to_numpy(zero_copy_only=False)
     kinds = pc.fill_null(_field(vectors, "type"), 1).to_numpy(zero_copy_only=False)
@@ -60,9 +61,8 @@ def _parts_of(vectors: Any, width: int, where: str) -> tuple[Array, Array, Array
     )
     wrong = np.flatnonzero(there & (sizes != width))
     if len(wrong):
-        raise SourceError(
-            f"{where}: the vector in row {wrong[0]} has {sizes[wrong[0]]} values, but the first has {width}."
-        )
+        first = int(wrong[0])
+        raise SourceError(unequal(place(first), name, int(sizes[first]), width))
     return there, sparse_ones, np.where(there, lengths, 1).astype(np.int64)
 
 
@@ -76,10 +76,10 @@ def _flat(vectors: Any, name: str) -> Array:
 
 
 def arrow_type(type_: Any, convert: Callable[[Any], Any]) -> Any:
-    """The Arrow type of a column as its values are used: lists for vectors, null for what Arrow has no type for."""
+    """The Arrow type of a column as its values are used: lists for vectors, a struct for what Arrow has no type for."""
     if is_vector(type_):
         return pa.list_(pa.float64())
     try:
         return convert(type_)
     except Exception:
-        return pa.null()
+        return pa.struct([])

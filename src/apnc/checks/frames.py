@@ -1,0 +1,104 @@
+"""Frames in memory, of pandas or polars: their features by the rule that goes for files and Spark too."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from apnc.checks.fit import warn_left_out
+from apnc.sources import columns as rule
+from apnc.sources.pieces import SourceError
+from apnc.typing import Array
+
+#: What pandas finds in columns of objects, and polars calls its types, in the words of the rule.
+INFERRED = dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"), rule.NUMBER)
+INFERRED |= dict.fromkeys(("date", "datetime", "datetime64", "time", "timedelta", "period"), rule.TIMES)
+INFERRED |= {"string": rule.TEXT, "empty": rule.NOTHING, "bytes": "binary"}
+TYPES = dict.fromkeys(("Categorical", "Enum"), rule.CATEGORIES)
+TYPES |= dict.fromkeys(("List", "Array", "Struct"), rule.NESTED)
+TYPES |= {"String": rule.TEXT, "Null": rule.NOTHING, "Binary": "binary", "Boolean": rule.NUMBER}
+
+
+def features(X: Any, fitted: Sequence[str] | None) -> Any:
+    """The frame of the features: those of the fit, if they are there, else by the rule; others are told of.
+
+    Where some of the fit are not there, it is the whole frame, of which scikit-learn says what is wrong.
+    """
+    names = [str(name) for name in X.columns]
+    if fitted is not None and set(fitted) <= set(names):
+        rule.refuse_twice("X", names, fitted)
+        return _picked(X, [j for j, name in enumerate(names) if name in set(fitted)])
+    columns = [_column(X, j, name) for j, name in enumerate(names)]
+    chosen = rule.choose("X", columns)
+    if fitted is not None:
+        holds = [j for j, c in enumerate(columns) if c.kind == rule.LIST and f"{c.name}[0]" == fitted[0]]
+        return _expanded(X, holds[0], names[holds[0]]) if holds else X
+    if chosen.problem:
+        raise SourceError(chosen.problem)
+    if chosen.left_out:
+        warn_left_out("X", chosen.left_out)
+    positions = [names.index(name) for name in chosen.features]
+    are_lists = columns[positions[0]].kind == rule.LIST
+    return _expanded(X, positions[0], chosen.features[0]) if are_lists else _picked(X, positions)
+
+
+def _picked(X: Any, positions: Sequence[int]) -> Any:
+    if len(positions) == X.shape[1]:
+        return X
+    return X.iloc[:, positions] if hasattr(X, "iloc") else X[:, positions]
+
+
+def _values(X: Any, position: int) -> Any:
+    return X.iloc[:, position] if hasattr(X, "iloc") else X.to_series(position)
+
+
+def _column(X: Any, position: int, name: str) -> rule.Column:
+    values = _values(X, position)
+    return rule.Column(name, _kind(values), partial(np.asarray, values[: rule.HEAD]))
+
+
+def _kind(values: Any) -> str:
+    """What a column holds, in the words of the rule."""
+    type_ = values.dtype
+    if hasattr(type_, "is_numeric"):
+        inner = getattr(type_, "inner", None)
+        if type_.is_numeric() or type_.is_temporal():
+            return rule.NUMBER if type_.is_numeric() else rule.TIMES
+        is_list = inner is not None and inner.is_numeric()
+        return rule.LIST if is_list else TYPES.get(type_.base_type().__name__, rule.MIXED)
+    if str(type_) == "category":
+        return rule.CATEGORIES
+    if type_.kind in "mM":
+        return rule.TIMES
+    if type_.kind in "fiubc" or getattr(type_, "_is_numeric", False):
+        return rule.NUMBER
+    return _kind_of_objects(values)
+
+
+def _kind_of_objects(values: Any) -> str:
+    from pandas.api.types import infer_dtype
+
+    found = infer_dtype(values, skipna=True)
+    if found in INFERRED:
+        return INFERRED[found]
+    kinds = {type(value) for value in values.dropna()}
+    if kinds <= {list, tuple, np.ndarray}:
+        first = np.asarray(values.dropna().iloc[0])
+        return rule.LIST if first.dtype.kind in "fiub" else rule.NESTED
+    return rule.NESTED if kinds <= {dict} else rule.MIXED
+
+
+def _expanded(X: Any, position: int, name: str) -> Any:
+    """A frame of the values of the lists in a column."""
+    lists = [list(value) if hasattr(value, "__len__") else None for value in _values(X, position)]
+    width = next(len(value) for value in lists if value is not None)
+    if not width:
+        raise SourceError(rule.empty_lists("X", name))
+    for row, value in enumerate(lists):
+        if value is not None and len(value) != width:
+            raise SourceError(rule.unequal(f"X, row {row}", name, len(value), width))
+    rows: Array = np.array([[None] * width if value is None else value for value in lists])
+    rows = rows.astype(np.float64) if rows.dtype == object else rows
+    names = list(rule.expanded(name, width))
+    return type(X)(rows, columns=names) if hasattr(X, "iloc") else type(X)(rows, schema=names)

@@ -1,0 +1,170 @@
+"""Which columns of a table are features: one rule for frames, files and Spark, with its words."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from apnc.sources.pieces import SourceError
+from apnc.wording import some
+
+#: Kinds of columns that can be features, and words for some of the others.
+NUMBER, LIST = "number", "list of numbers"
+TEXT, CATEGORIES, TIMES, MIXED, NESTED, NOTHING = (
+    "text",
+    "categories",
+    "dates or times",
+    "values of several types",
+    "nested values",
+    "no values",
+)
+#: Why a column of numbers is no feature.
+INDEX = "an index"
+#: What pandas calls an index that it writes: any values are one. Other names are if the values count the rows.
+OF_PANDAS = re.compile(r"Unnamed: 0|__index_level_\d+__")
+LIKE_INDEX = re.compile(
+    r"(row|record|line|sample)[ _.-]?(index|idx|id|no|nr|num|number)|(.*[ _.-])?(index|idx|id|key)|row|level_\d+|pk",
+    re.IGNORECASE,
+)
+#: First values by which it is told whether a column counts the rows; with fewer than the least it is not.
+HEAD, LEAST = 1000, 3
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the rule sees it.
+
+    Attributes
+    ----------
+    name : as messages call it.
+    kind : ``NUMBER``, ``LIST``, or words for what else it holds.
+    first : its first values, up to ``HEAD`` or more; asked of numbers only.
+
+    """
+
+    name: str
+    kind: str
+    first: Callable[[], Any] = list
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Features of a table.
+
+    Attributes
+    ----------
+    features : names, in order; only one if it holds lists.
+    left_out : names of other columns that nobody gave a use, and why they are no features.
+    problem : why these may not be what is wanted; empty: nothing.
+
+    """
+
+    features: tuple[str, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+def choose(where: str, columns: Sequence[Column], taken: Iterable[Any] = ()) -> Chosen:
+    """Features where nobody named them: all numbers but an index, or else the one column of lists of numbers."""
+    taken, names = set(taken), [column.name for column in columns]
+    free = [column for column in columns if column.name not in taken]
+    left_out = {
+        column.name: why
+        for column in free
+        if (why := _why_not(column, column is columns[0])) and (column.name or why != NOTHING)
+    }
+    numbers = tuple(c.name for c in free if c.kind == NUMBER and c.name not in left_out)
+    lists = tuple(c.name for c in free if c.kind == LIST)
+    if not numbers and len(lists) != 1:
+        raise SourceError(no_features(where, columns=columns))
+    refuse_twice(where, names, numbers or lists)
+    return Chosen(numbers or lists, left_out, _unclear(where, numbers, lists))
+
+
+def _why_not(column: Column, is_first: bool) -> str:
+    """Why a column is no feature; empty: it may be one."""
+    if column.kind != NUMBER:
+        return "" if column.kind == LIST else column.kind
+    if OF_PANDAS.fullmatch(column.name) or (is_first and not column.name):
+        return INDEX
+    return INDEX if LIKE_INDEX.fullmatch(column.name) and _counts(column.first()) else ""
+
+
+def _counts(values: Any) -> bool:
+    """Whether each value is one more than the one before."""
+    first = np.asarray(values, dtype=np.float64)[:HEAD]
+    return len(first) >= LEAST and bool((np.diff(first) == 1).all())
+
+
+def _unclear(where: str, numbers: Sequence[str], lists: Sequence[str]) -> str:
+    """Numbers or lists of them: it takes a word which are the features."""
+    if not (numbers and lists):
+        return ""
+    return (
+        f"{where}: column {lists[0]!r} holds lists of numbers, beside columns of numbers ({numbers[0]!r}, ...). "
+        f"Say which are the features: columns=[{lists[0]!r}], or exclude=[{lists[0]!r}]."
+    )
+
+
+def about_left_out(where: str, left_out: Mapping[str, str]) -> str:
+    """The warning about columns that are no features."""
+    listed = some([f"{name!r} ({why})" for name, why in left_out.items()])
+    verb = "1 column is not a feature" if len(left_out) == 1 else f"{len(left_out)} columns are not features"
+    return (
+        f"{where}: {verb}: {listed}. To use one, encode it as numbers, or name the features in columns=[...] "
+        "(--columns). To leave it out without this warning: exclude=[...] (--exclude), id_columns=[...] "
+        "(--id-columns), or drop(columns=[...]) of a frame in memory."
+    )
+
+
+def no_features(where: str, n_rows: int | None = None, columns: Sequence[Column] = ()) -> str:
+    """Said where nothing is a feature."""
+    shape = "" if n_rows is None else f" (shape=({n_rows}, 0))"
+    found = f" Columns: {described([(column.name, column.kind) for column in columns])}." if columns else ""
+    text = any(column.kind == TEXT for column in columns)
+    hint = f" For text, {VECTORS_OF_TEXT}." if text else ""
+    return (
+        f"{where}: there is no column of numbers to be a feature: 0 feature(s){shape} while a minimum of 1 is "
+        f"required.{found}{hint}"
+    )
+
+
+VECTORS_OF_TEXT = "scikit-learn's TfidfVectorizer makes vectors"
+
+
+def no_rows(where: str) -> str:
+    """Said of an empty table."""
+    return f"{where}: there are no rows: 0 sample(s) while a minimum of 1 is required."
+
+
+def unequal(where: str, name: str, length: int, width: int) -> str:
+    """Said of lists and vectors that are no rows of one matrix."""
+    return f"{where}: column {name!r} holds {length} values, but {width} in the first row. All rows must have as many."
+
+
+def empty_lists(where: str, name: str) -> str:
+    """Said of a column of lists without any values."""
+    return f"{where}: column {name!r} holds no list that has values. Leave it out with exclude=[{name!r}]."
+
+
+def expanded(name: str, width: int) -> tuple[str, ...]:
+    """Names of the values of a column of lists."""
+    return tuple(f"{name}[{j}]" for j in range(width))
+
+
+def refuse_twice(where: str, there: Iterable[str], names: Iterable[str]) -> None:
+    """Each name must be that of one column."""
+    times = Counter(there)
+    twice = next((name for name in names if times[name] > 1), None)
+    if twice is not None:
+        raise SourceError(
+            f"{where}: there are several columns with the name {twice!r}. Rename or drop all but one."
+        )
+
+
+def described(columns: Sequence[tuple[str, Any]]) -> str:
+    """Columns with their types."""
+    return some([f"{name} ({type_})" for name, type_ in columns], 30)

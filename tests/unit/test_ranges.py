@@ -1,0 +1,87 @@
+"""Features of any size are clustered, or refused for their size, without a word from numpy."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from apnc import KernelKMeans
+from apnc.kernels import KERNELS
+
+X, Y = make_blobs(120, n_features=3, centers=[[9, 1, 1], [1, 9, 1], [1, 1, 9]], random_state=0)
+X = np.abs(X)
+
+
+def fitted(Z, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        return KernelKMeans(3, n_landmarks=40, random_state=0, **options).fit(Z)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_any_size_is_clustered_or_refused_for_its_size(kernel, dtype):
+    for power in range(-320, 309, 4):
+        with np.errstate(all="ignore"):
+            Z = (X * 10.0**power).astype(dtype)
+        if not np.isfinite(Z).all() or not Z.any():
+            continue
+        said = ""
+        try:
+            assert np.isfinite(fitted(Z, kernel=kernel).cluster_centers_).all()
+        except ValueError as error:
+            said = str(error)
+        small, large = ("too small to compute", "too little"), ("too large to compute", "too much")
+        assert not said or any(words in said for words in (small if power < 0 else large)), said
+
+
+@pytest.mark.parametrize(
+    ("power", "dtype", "kernel", "said"),
+    [
+        (
+            -160,
+            np.float64,
+            "rbf",
+            "too small to compute with: they reach 1.*e-159, .* range of float64. Multiply them",
+        ),
+        (-200, np.float64, "rbf", "too small to compute with"),
+        (-40, np.float32, "rbf", "too small to compute with: .* range of float32"),
+        (
+            -40,
+            np.float32,
+            "laplacian",
+            "gamma=.*cannot be computed with in float32. It was tuned from the data",
+        ),
+        (160, np.float64, "cosine", "too large to compute with"),
+    ],
+)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_what_is_said(power, dtype, kernel, said, container):
+    with pytest.raises(ValueError, match=said):
+        fitted(container((X * 10.0**power).astype(dtype)), kernel=kernel)
+
+
+def test_what_is_told_helps():
+    for power in (-160, 160):
+        assert adjusted_rand_score(fitted(X * 10.0**power, scale="minmax").labels_, Y) == 1
+
+
+@pytest.mark.parametrize("power", [-160, 160])
+def test_a_variance_out_of_range(power):
+    with pytest.raises(ValueError, match=r"scale='standard' needs squares .* they reach .*Multiply them"):
+        fitted(X * 10.0**power, scale="standard")
+
+
+def test_a_given_gamma_out_of_range():
+    with pytest.raises(
+        ValueError, match=r"gamma=1e\+50 cannot be computed with in float32. Choose another one"
+    ):
+        fitted(X.astype(np.float32), gamma=1e50)
+
+
+def test_equal_rows_are_no_fault():
+    assert fitted(np.full((20, 3), 1e-150), gamma=None).gamma_ == 1.0
