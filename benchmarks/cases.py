@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, peaks, spark, streaming
+from benchmarks import data, evaluating, peaks, spark, streaming
 
 Prepared = dict[str, Any]
 Timed = Callable[[], dict[str, Any] | None]
@@ -562,6 +562,12 @@ CASES = {
         sizes({"n": 500, "l": 50, "repeat": 5}, n=20_000, d=20, l=300, repeat=300),
         prepare_row,
         {"apnc": predict_row(row_apnc), "scikit-learn Nystroem + KMeans": predict_row(row_sklearn)},
+    ),
+    "evaluate": Case(
+        "Labels compared with a truth, 2,000,000 shuffled ids",
+        sizes({"n": 20_000}, n=2_000_000),
+        evaluating.prepare,
+        evaluating.CONTESTANTS,
     ),
     "import": Case(
         "Import",

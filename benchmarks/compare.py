@@ -3,7 +3,7 @@
     python -m benchmarks.compare COMMIT [--only CASE,CASE] [--repetitions N] [--out FILE]
 
 Only our own contestants run, each in a process of its own: old, new, old, new. The older commit is checked out beside
-this one and runs its own version of the cases.
+this one and runs its own version of the cases, or this one's where it need not have any (``SHARED``).
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.cases import CASES
 from benchmarks.run import ROOT, machine
 
 RESULTS = ROOT / "benchmarks" / "results" / "compare.jsonl"
@@ -29,14 +30,18 @@ OURS = {
     "covtype_l500": ("apnc",),
     "covtype_l1500": ("apnc",),
     "stream_1m": ("apnc, from the file",),
+    "evaluate": tuple(name for name in CASES["evaluate"].contestants if name.startswith("apnc")),
 }
+#: Cases that call public functions alone, so that they measure any commit.
+SHARED = ("evaluate",)
 
 
 def one(folder: Path, case: str, contestant: str, seed: int) -> dict[str, Any]:
     """A measurement in a checkout; a failure is a row too."""
     command = [sys.executable, "-m", "benchmarks.measure", case, contestant, "full", str(seed)]
     env = os.environ | {"PYTHONPATH": str(folder / "src")}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=env)
+    place = ROOT if case in SHARED else folder
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, env=env)
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not rows:
         return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}

@@ -479,6 +479,30 @@ def test_evaluate_reads_files_and_other_separators(folder):
     assert (told["matched_by"], told["ari"]) == (["key"], 1)
 
 
+def test_evaluate_reads_archives(folder):
+    Path("l.csv").write_text("row,label\n0,0\n1,0\n2,1\n3,1\n4,2\n")
+    np.savez("truth.npz", X=np.zeros((5, 2)), y=[7, 7, 7, 8, 8])
+    assert "accuracy        0.6000" in run("evaluate", "l.csv", "truth.npz").stdout
+    np.savez("two.npz", a=[1], b=[2])
+    refused(run("evaluate", "l.csv", "two.npz", code=2), "two.npz: holds the arrays a, b")
+
+
+def test_a_lone_carriage_return_in_a_header_is_bad_input(folder):
+    Path("l.csv").write_bytes(b"key\rx,label\n1,2\n")
+    refused(run("evaluate", "l.csv", "truth.csv", code=2), "l.csv: the first line has a carriage return")
+    command = ["fit", "l.csv", "--n-clusters", "1", "--labels", "out.csv"]
+    refused(run(*command, code=2), "l.csv: the first line has a carriage return")
+
+
+def test_too_many_clusters_to_match_are_said(folder, monkeypatch):
+    monkeypatch.setattr("apnc.evaluation.measures.MOST_MATCHED", 1)
+    Path("l.csv").write_text("label\n0\n1\n")
+    assert (
+        "accuracy        too many clusters and classes to match" in run("evaluate", "l.csv", "l.csv").stdout
+    )
+    assert json.loads(run("evaluate", "l.csv", "l.csv", "--json").stdout)["accuracy"] is None
+
+
 def test_the_configuration_is_kept_in_the_model(folder):
     Path("run.toml").write_text("n-clusters = 3\nn-landmarks = 50\n")
     run("fit", "rows.parquet", "--config", "run.toml", "--exclude", "key", "--model", "m.apnc", "--quiet")
@@ -493,6 +517,7 @@ def test_evaluate(folder):
     result = json.loads(run("evaluate", "l.parquet", "truth.csv", "--json").stdout)
     assert result["matched_by"] == ["key"]
     assert (result["ari"], result["purity"], result["nmi_geometric"]) == (1.0, 1.0, pytest.approx(1))
+    assert (result["accuracy"], result["nmi_max"]) == (1.0, pytest.approx(1))
     assert np.array(result["contingency"]["counts"]).sum() == 600
     assert "matched by key" in run("evaluate", "l.parquet", "truth.csv").stdout
     Path("part.csv").write_text("".join(Path("truth.csv").read_text().splitlines(keepends=True)[:101]))

@@ -1,5 +1,7 @@
 """``apnc evaluate``."""
 
+import math
+
 import typer
 
 from apnc.cli import options as opt
@@ -8,23 +10,32 @@ from apnc.cli.failures import say
 from apnc.cli.printing import number, show_json, show_lines, show_table
 from apnc.cli.reading import STANDARD_INPUT
 from apnc.evaluation import Comparison, compare
+from apnc.evaluation.files import ARRAYS
 
 #: Clusters and classes of the largest table that is shown.
 MOST_CLUSTERS, MOST_CLASSES = 100, 20
-MEASURES = ("nmi_geometric", "nmi_arithmetic", "ari", "purity", "v_measure", "homogeneity", "completeness")
+TOO_MANY = "too many clusters and classes to match"
+MEASURES = (
+    *("nmi_geometric", "nmi_arithmetic", "nmi_max", "ari", "accuracy", "purity"),
+    *("v_measure", "homogeneity", "completeness"),
+)
 
 COMPARED: Declared = {
     "labels": argument("LABELS", "Table of labels, as apnc fit and predict write it."),
     "truth": argument(
         "TRUTH",
-        "Table (Parquet, Arrow, CSV, TSV) or .npy array of the true classes: the column label, or the last one.",
+        "Table (Parquet, Arrow, CSV, TSV) of the true classes: the column label, or the last one; or a .npy array, or "
+        f"an .npz archive with one array or one called {', '.join(ARRAYS[:-1])} or {ARRAYS[-1]}.",
     ),
 }
 
 
 @takes(COMPARED, opt.ALWAYS)
 def evaluate(context: typer.Context) -> None:
-    """Compare LABELS with a TRUTH: mutual information, Rand index, purity, and the table of counts.
+    """Compare LABELS with a TRUTH: mutual information, Rand index, accuracy, purity, and the table of counts.
+
+    NMI is divided by the geometric mean, the arithmetic mean or the maximum of the entropies; accuracy is that of the
+    best one-to-one matching of clusters with classes.
 
     Rows are matched by the columns that both files have besides the labels; without any by their order. Example:
     apnc evaluate labels.parquet classes.csv
@@ -64,7 +75,9 @@ def _show(found: Comparison) -> None:
         "rows": f"{number(found.n_rows)}, matched by {by}",
         "clusters": f"{len(found.clusters):,}, in {len(found.classes):,} classes",
     }
-    show_lines({**lines, **{name.replace("_", " "): f"{getattr(found, name):.4f}" for name in MEASURES}})
+    measured = {name.replace("_", " "): getattr(found, name) for name in MEASURES}
+    lines |= {name: TOO_MANY if math.isnan(value) else f"{value:.4f}" for name, value in measured.items()}
+    show_lines(lines)
     if len(found.clusters) > MOST_CLUSTERS or len(found.classes) > MOST_CLASSES:
         show_lines({"table": "too large to show; --json has it"})
         return

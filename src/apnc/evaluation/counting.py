@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from apnc.evaluation.files import LABEL, LabelFile
 from apnc.evaluation.measures import Comparison
 from apnc.typing import Array
@@ -12,53 +10,46 @@ from apnc.typing import Array
 MOST_LABELS = 1_000_000
 
 
-class Codes:
-    """Labels numbered as they come."""
-
-    def __init__(self, file: LabelFile):
-        self._file = file
-        self._numbers: dict[str, int] = {}
-
-    def of(self, labels: Any) -> Array:
-        """Numbers of an Arrow array of text."""
-        encoded = labels.dictionary_encode()
-        numbers = [self._numbers.setdefault(v, len(self._numbers)) for v in encoded.dictionary.to_pylist()]
-        if len(self._numbers) > MOST_LABELS:
-            raise ValueError(
-                f"{self._file.name}: column {self._file.column!r} has more than {MOST_LABELS:,} different values. Call "
-                f"the column of the labels {LABEL!r}, or make it the last one."
-            )
-        return np.array(numbers, np.int64)[encoded.indices.to_numpy()]
-
-    def ranked(self, used: Array) -> tuple[tuple[str, ...], Array]:
-        """Names of the numbers that were used, whole numbers by value, and the place of each number among them."""
-        names = list(self._numbers)
-        whole = all(name.removeprefix("-").isdecimal() for name in names)
-        order = sorted(np.unique(used).tolist(), key=lambda i: (int(names[i]) if whole else 0, names[i]))
-        places = np.zeros(len(names), np.int64)
-        places[order] = np.arange(len(order))
-        return tuple(names[i] for i in order), places
-
-
 class Tally:
-    """Counts pairs of a cluster and a class."""
+    """Counts pairs of a cluster and a class, named as in two files."""
 
-    def __init__(self, clusters: Codes, classes: Codes):
-        self.clusters, self.classes = clusters, classes
-        self._counts: dict[int, int] = {}
+    def __init__(self, clusters: LabelFile, classes: LabelFile):
+        self._files = {"cluster": clusters, "class": classes}
+        self._cells: list[Any] = []
 
-    def add(self, cluster_of: Array, class_of: Array) -> None:
-        """Count the pairs of some rows."""
-        pairs, counts = np.unique((cluster_of << 32) | class_of, return_counts=True)
-        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            self._counts[pair] = self._counts.get(pair, 0) + count
+    def add(self, clusters: Any, classes: Any) -> None:
+        """Count the pairs of some rows: chunked arrays of text, plain or as a dictionary."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        pairs = pa.table([clusters, classes], names=list(self._files))
+        cells = pairs.group_by(pairs.column_names).aggregate([([], "count_all")])
+        named = {kind: cells[kind].cast(pa.large_string()) for kind in self._files}
+        together = pa.concat_tables([*self._cells, pa.table({**named, "count": cells["count_all"]})])
+        sums = together.group_by(pairs.column_names).aggregate([("count", "sum")])
+        self._cells = [sums.rename_columns({"count_sum": "count"})]
+        for kind, file in self._files.items():
+            if pc.count_distinct(self._cells[0][kind]).as_py() > MOST_LABELS:
+                raise ValueError(
+                    f"{file.name}: column {file.column!r} has more than {MOST_LABELS:,} different values. Call the "
+                    f"column of the labels {LABEL!r}, or make it the last one."
+                )
 
     def comparison(self, ids: tuple[str, ...], n_only_labels: int, n_only_truth: int) -> Comparison:
         """What was counted."""
-        pairs = np.array(list(self._counts), np.int64)
-        cluster_of, class_of = pairs >> 32, pairs & 0xFFFFFFFF
-        clusters, cluster_places = self.clusters.ranked(cluster_of)
-        classes, class_places = self.classes.ranked(class_of)
-        counts = np.array(list(self._counts.values()), np.int64)
-        cells = (cluster_places[cluster_of], class_places[class_of], counts)
-        return Comparison(clusters, classes, *cells, ids, n_only_labels, n_only_truth)
+        (cells,) = self._cells
+        clusters, cluster_of = _ranked(cells["cluster"])
+        classes, class_of = _ranked(cells["class"])
+        counts = cells["count"].to_numpy()
+        return Comparison(clusters, classes, cluster_of, class_of, counts, ids, n_only_labels, n_only_truth)
+
+
+def _ranked(labels: Any) -> tuple[tuple[str, ...], Array]:
+    """Names without repetition, whole numbers by value, and the place of each label among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = labels.unique().to_pylist()
+    whole = all(name.removeprefix("-").isdecimal() for name in names)
+    names.sort(key=lambda name: (int(name) if whole else 0, name))
+    return tuple(names), pc.index_in(labels, value_set=pa.array(names, labels.type)).to_numpy()

@@ -6,13 +6,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from apnc import sources
+from apnc.engines.spill import read_ahead
+from apnc.sources.archives import errors, open_archive
+from apnc.sources.arrays import local_path, read_header
+from apnc.typing import Array
 
-#: Rows read at a time.
-PIECE_ROWS = 1 << 16
+#: Rows compared at a time, and rows read at a time.
+PIECE_ROWS, BATCH_ROWS = 1 << 18, 1 << 16
 #: The name of a column of labels; without it the last column is taken.
 LABEL = "label"
+#: Names of the labels among other arrays of an archive.
+ARRAYS = (LABEL, "labels", "y", "truth", "target", "classes")
 
 
 def count_rows(path: Any) -> int:
@@ -24,7 +31,7 @@ def count_rows(path: Any) -> int:
         from pyarrow.parquet import read_metadata
 
         return int(read_metadata(path).num_rows)
-    return sum(len(columns[0]) for columns in LabelFile.open(path).read([]))
+    return sum(map(len, LabelFile.open(path).read()))
 
 
 @dataclass(frozen=True)
@@ -36,41 +43,56 @@ class LabelFile:
     name : path, for messages.
     column : of the labels.
     others : all other columns.
-    pieces : for names of columns, iterates over their values, as Arrow arrays of text.
+    tables : for names of columns, iterates over Arrow tables of them, as text.
 
     """
 
     name: str
     column: str
     others: tuple[str, ...]
-    pieces: Callable[[Sequence[str]], Iterator[list[Any]]]
+    tables: Callable[[Sequence[str]], Iterator[Any]]
 
     @classmethod
     def open(cls, path: Any) -> "LabelFile":
-        """A table or a .npy array; the name tells the format, the first line of CSV what separates its values."""
+        """A table or an array; the name tells the format, the first line of CSV what separates its values."""
         format = sources.format_of(path)
-        if format == "npy":
-            return cls(str(path), LABEL, (), partial(_array_pieces, path))
+        if format in ("npy", "npz"):
+            return cls(str(path), LABEL, (), partial(_array_tables, path, format))
         if format not in ("parquet", "arrow", "csv", "tsv"):
             raise ValueError(
-                f"{path}: labels are read from .parquet, .arrow, .csv, .tsv and .npy files, not from {format}."
+                f"{path}: labels are read from .parquet, .arrow, .csv, .tsv, .npy and .npz files, not from {format}."
             )
         parts = _parts(path, format)
         names = _column_names(path, parts)
         column = LABEL if LABEL in names else names[-1]
         others = tuple(name for name in names if name != column)
-        return cls(str(path), column, others, partial(_table_pieces, parts))
+        return cls(str(path), column, others, partial(_part_tables, parts))
 
-    def read(self, ids: Sequence[str]) -> Iterator[list[Any]]:
-        """The id columns and the labels, which must all be there."""
+    def read(self, ids: Sequence[str] = ()) -> Iterator[Any]:
+        """Tables of the id columns and the labels, which must all be there; ``PIECE_ROWS`` in each but the last."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        for columns in self.pieces([*ids, self.column]):
-            if columns[-1].null_count or pc.any(pc.equal(columns[-1], "")).as_py():
+        held: list[Any] = []
+        for table in read_ahead(self.tables([*ids, self.column])):
+            if pc.any(pc.equal(table[self.column], "")).as_py():
                 raise ValueError(
                     f"{self.name}: column {self.column!r} has rows without a label; leave them out."
                 )
-            yield columns
+            held = [pa.concat_tables([*held, table])]
+            while len(held[0]) >= PIECE_ROWS:
+                yield held[0][:PIECE_ROWS]
+                held = [held[0][PIECE_ROWS:]]
+        yield from filter(len, held)
+
+    def whole(self, ids: Sequence[str]) -> Any:
+        """The same in one table."""
+        import pyarrow as pa
+
+        pieces = list(self.read(ids))
+        if not pieces:
+            raise ValueError(f"{self.name} has no rows.")
+        return pa.concat_tables(pieces).combine_chunks()
 
 
 def _parts(path: Any, format: str) -> list[Callable[[], Any]]:
@@ -95,38 +117,74 @@ def _column_names(path: Any, parts: Iterable[Callable[[], Any]]) -> list[str]:
     raise ValueError(f"{path} is empty.")
 
 
-def _table_pieces(parts: Iterable[Callable[[], Any]], names: Sequence[str]) -> Iterator[list[Any]]:
+def _part_tables(parts: Iterable[Callable[[], Any]], names: Sequence[str]) -> Iterator[Any]:
     for opened in parts:
         with opened() as part:
             if part.empty:
                 continue
-            missing = [name for name in names if name not in part.schema.names]
-            if missing:
-                raise ValueError(f"{part.name}: there is no column {missing[0]!r}.")
-            for batch, place in part.batches(part.types(names, verbatim=True), PIECE_ROWS):
-                yield [_as_text(batch.column(name), name, place.text) for name in names]
+            for name in names:
+                if (n := part.schema.names.count(name)) != 1:
+                    found = "there is no column" if n == 0 else f"{n} columns are called"
+                    raise ValueError(f"{part.name}: {found} {name!r}; expected one.")
+            for batch, place in part.batches(part.types(names, verbatim=True), BATCH_ROWS):
+                yield _as_text({name: batch.column(name) for name in names}, place.text)
 
 
-def _array_pieces(path: Any, _: Sequence[str]) -> Iterator[list[Any]]:
-    import pyarrow as pa
+def _array_tables(path: Any, format: str, _: Sequence[str]) -> Iterator[Any]:
+    values = _mapped(path) if format == "npy" else _unpacked(path)
+    for start in range(0, len(values), BATCH_ROWS):
+        part = values[start : start + BATCH_ROWS]
+        yield _as_text({LABEL: np.array(part, part.dtype.newbyteorder("="))}, str(path))
 
-    values = np.load(path, mmap_mode="r")
-    if values.ndim != 1 or values.dtype.kind not in "iubU":
+
+def _mapped(path: Any) -> Array:
+    """The array of a ``.npy`` file."""
+    name = local_path(path, "npy")
+    with open(name, "rb") as file:
+        _refuse(name, file)
+    with errors(name):
+        return np.load(name, mmap_mode="r")
+
+
+def _unpacked(path: Any) -> Array:
+    """The labels of an ``.npz`` archive: its only array, or the one of ``ARRAYS``."""
+    name = local_path(path, "npz")
+    with open_archive(name) as archive:
+        there = [member.removesuffix(".npy") for member in archive.namelist()]
+        chosen = there if len(there) == 1 else [array for array in there if array in ARRAYS]
+        if len(chosen) != 1:
+            raise ValueError(
+                f"{name}: holds the arrays {', '.join(there) or '(none)'}, and it is not clear which are the labels. "
+                f"Call one of them {', '.join(ARRAYS[:-1])} or {ARRAYS[-1]}, or save it alone with numpy.save."
+            )
+        where, member = f"{name}, array {chosen[0]}", f"{chosen[0]}.npy"
+        with errors(where):
+            with archive.open(member) as file:
+                _refuse(where, file)
+            with archive.open(member) as file:
+                return npy.read_array(file, allow_pickle=False)
+
+
+def _refuse(where: str, file: Any) -> None:
+    """Only a row of whole numbers or text is labels; others are refused before they are read."""
+    shape, _, dtype = read_header(file, where)
+    if len(shape) != 1 or dtype.kind not in "iubU":
         raise ValueError(
-            f"{path}: labels are whole numbers or text of shape (n,), got {values.dtype} of shape {values.shape}."
+            f"{where}: labels are whole numbers or text of shape (n,), got {dtype} of shape {shape}."
         )
-    for start in range(0, len(values), PIECE_ROWS):
-        yield [_as_text(pa.array(np.array(values[start : start + PIECE_ROWS])), LABEL, str(path))]
 
 
-def _as_text(column: Any, name: str, where: str) -> Any:
+def _as_text(columns: dict[str, Any], where: str) -> Any:
+    """A table of text, as CSV has it: what is missing is empty."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    try:
-        return column.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(
-            f"{where}: column {name!r} of type {column.type} is neither labels nor ids."
-        ) from error
+    table = pa.table(columns)
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        try:
+            plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            table = table.set_column(place, name, plain.cast(pa.large_string()).fill_null(""))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ValueError(
+                f"{where}: column {name!r} of type {column.type} is neither labels nor ids."
+            ) from error
+    return table

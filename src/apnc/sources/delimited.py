@@ -40,7 +40,7 @@ class TextPart(Part):
         self._parse = csv.ParseOptions(delimiter=delimiter or ",", newlines_in_values=True)
         with located(self.name):
             head = _head(file)
-            fields = next(text.reader([_first_line(head)], delimiter=delimiter or ","), [])
+            fields = _fields(head, delimiter or ",")
             if delimiter is None:
                 self._refuse_other(fields)
             told = [field for field in fields if field.strip()]
@@ -115,7 +115,7 @@ class TextPart(Part):
 def separator_of(file: DataFile) -> str:
     """What separates the values of a file: a comma, unless its first line has none but something else of the kind."""
     with located(file.name):
-        return _separator(next(text.reader([_first_line(_head(file))]), []))
+        return _separator(_fields(_head(file), ","))
 
 
 def _separator(fields: list[str]) -> str:
@@ -134,14 +134,19 @@ def _head(file: DataFile) -> bytes:
     return head
 
 
-def _first_line(head: bytes) -> str:
-    return (
-        head.removeprefix(codecs.BOM_UTF8)
-        .lstrip(b"\r\n")
-        .split(b"\n", 1)[0]
-        .decode(errors="replace")
-        .rstrip("\r")
-    )
+def _fields(head: bytes, delimiter: str) -> list[str]:
+    """Values of the first line."""
+    first = head.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").split(b"\n", 1)[0]
+    line = first.decode(errors="replace").rstrip("\r")
+    try:
+        return next(text.reader([line], delimiter=delimiter), [])
+    except text.Error as error:
+        if "\r" in line:
+            raise ValueError(
+                "the first line has a carriage return (\\r) without a line feed (\\n). Save the file with Unix (\\n) "
+                "or Windows (\\r\\n) line ends."
+            ) from error
+        raise ValueError(f"the first line is not delimited text: {error}.") from error
 
 
 def _is_number(field: str) -> bool:
