@@ -126,6 +126,7 @@ class Scaling:
         mean = np.where(constant, columns.low, np.round(columns.mean / size, DIGITS) * size)
         return cls(kind, mean, 1 / size)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __call__(self, rows: Any, dtype: type) -> Any:
         """Scaled rows of the same container, in ``dtype``."""
         if self.kind == "unit":
@@ -143,6 +144,10 @@ def unit_rows(rows: Any, dtype: type) -> Any:
     wide = rows.astype(np.float64)
     squares = wide.multiply(wide) if sparse.issparse(rows) else wide**2
     norms = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            "scale='unit' needs squares of features within the range of float64. Multiply them by a constant first."
+        )
     factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     scaled = sparse.diags_array(factors) @ wide if sparse.issparse(rows) else wide * factors[:, None]
     return scaled.astype(dtype)

@@ -76,6 +76,22 @@ def test_a_variance_out_of_range(power):
         fitted(X * 10.0**power, scale="standard")
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_norms_out_of_range(container):
+    with pytest.raises(ValueError, match=r"scale='unit' needs squares .* Multiply them"):
+        fitted(container(X * 1e160), scale="unit")
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard", None])
+def test_a_row_beyond_all_others_is_refused_by_predict(scale):
+    km = fitted(X, kernel="linear", scale=scale)
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(ValueError, match="too large to compute with"),
+    ):
+        km.predict(np.full((2, 3), 1e200))
+
+
 def test_a_given_gamma_out_of_range():
     with pytest.raises(
         ValueError, match=r"gamma=1e\+50 cannot be computed with in float32. Choose another one"
