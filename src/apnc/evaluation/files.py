@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.lib import format as npy
 
 from apnc import sources
 from apnc.engines.spill import read_ahead
-from apnc.sources.archives import errors, open_archive
-from apnc.sources.arrays import local_path, read_header
+from apnc.sources.arrays import read_header
+from apnc.sources.files import find_files, located, one_format
+from apnc.sources.pieces import SourceError
 from apnc.typing import Array
 
 #: Rows compared at a time, and rows read at a time.
@@ -98,11 +100,10 @@ class LabelFile:
 def _parts(path: Any, format: str) -> list[Callable[[], Any]]:
     try:
         from apnc.sources.delimited import TextPart, separator_of
-        from apnc.sources.files import find_files, one_format
         from apnc.sources.tables import READERS
     except ModuleNotFoundError as error:
         raise ImportError(f'Reading {format} needs pyarrow: pip install "apnc[files]".') from error
-    files = find_files(path, None)
+    files = find_files(path)
     one_format(files, format)
     if format == "csv":
         return [partial(TextPart, file, separator_of(file)) for file in files]
@@ -139,26 +140,26 @@ def _array_tables(path: Any, format: str, _: Sequence[str]) -> Iterator[Any]:
 
 def _mapped(path: Any) -> Array:
     """The array of a ``.npy`` file."""
-    name = local_path(path, "npy")
+    name = find_files(path).only_local("npy").path
     with open(name, "rb") as file:
         _refuse(name, file)
-    with errors(name):
+    with located(name):
         return np.load(name, mmap_mode="r")
 
 
 def _unpacked(path: Any) -> Array:
     """The labels of an ``.npz`` archive: its only array, or the one of ``ARRAYS``."""
-    name = local_path(path, "npz")
-    with open_archive(name) as archive:
+    name = find_files(path).only_local("npz").path
+    with located(name), ZipFile(name) as archive:
         there = [member.removesuffix(".npy") for member in archive.namelist()]
         chosen = there if len(there) == 1 else [array for array in there if array in ARRAYS]
         if len(chosen) != 1:
-            raise ValueError(
+            raise SourceError(
                 f"{name}: holds the arrays {', '.join(there) or '(none)'}, and it is not clear which are the labels. "
                 f"Call one of them {', '.join(ARRAYS[:-1])} or {ARRAYS[-1]}, or save it alone with numpy.save."
             )
         where, member = f"{name}, array {chosen[0]}", f"{chosen[0]}.npy"
-        with errors(where):
+        with located(where):
             with archive.open(member) as file:
                 _refuse(where, file)
             with archive.open(member) as file:
@@ -169,7 +170,7 @@ def _refuse(where: str, file: Any) -> None:
     """Only a row of whole numbers or text is labels; others are refused before they are read."""
     shape, _, dtype = read_header(file, where)
     if len(shape) != 1 or dtype.kind not in "iubU":
-        raise ValueError(
+        raise SourceError(
             f"{where}: labels are whole numbers or text of shape (n,), got {dtype} of shape {shape}."
         )
 
