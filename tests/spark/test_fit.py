@@ -128,7 +128,7 @@ def on_words(frame):
 
 def test_weights_of_objects_are_checked(spark):
     frame = spark.createDataFrame([("ab", 1.0), ("ac", -2.0), ("bd", 1.0)], ["word", "w"]).coalesce(1)
-    with pytest.raises(ValueError, match=r"row 1: the weight -2 must be finite and >= 0"):
+    with pytest.raises(ValueError, match=r"row 1: the weight -2 must be a finite number >= 0"):
         KernelKMeans(2, kernel=shared_letters).fit(
             on(frame, exclude=(), object_field="word", weight_column="w")
         )
@@ -137,7 +137,7 @@ def test_weights_of_objects_are_checked(spark):
 def test_single_names_and_contradictions(frame_of, digits):
     vectors = as_vectors(frame_of(digits), 64)
     assert apnc.sources.open(vectors).n_columns == 64
-    assert apnc.sources.open(vectors, exclude="features").columns == ("id",)
+    assert "x0" not in apnc.sources.open(frame_of(digits), exclude="x0").columns
     with pytest.raises(ValueError, match=r"exclude= has nothing to do"):
         apnc.sources.open(vectors, columns=["features"], exclude=["id"])
     with pytest.raises(ValueError, match=r"columns= and exclude= have nothing to do"):
@@ -164,7 +164,7 @@ def test_columns_are_matched_by_name(frame_of, digits, fitted):
     km = KernelKMeans(10, random_state=0).fit(on(frame_of(digits)))
     turned = frame_of(digits).select("id", *[f"x{j}" for j in reversed(range(64))], F.lit(1.0).alias("more"))
     np.testing.assert_array_equal(labels_of(km, turned), fitted.labels_)
-    with pytest.raises(ValueError, match="no column 'x5'"):
+    with pytest.raises(ValueError, match=r"yet now missing:\n- x5"):
         km.predict(turned.drop("x5"))
 
 
@@ -244,7 +244,7 @@ def test_missing_values_are_counted(frame_of, digits):
     ):
         KernelKMeans(3).fit(on(frame_of(X)))
     frame = frame_of(digits).withColumn("x5", F.when(F.col("id") == 7, None).otherwise(F.col("x5")))
-    with pytest.raises(ValueError, match=r"1 missing values in 1 rows, in x5 \(1\)"):
+    with pytest.raises(ValueError, match=r"1 missing value in 1 row, in x5 \(1\)"):
         KernelKMeans(3).fit(on(frame))
 
 
@@ -259,12 +259,12 @@ def test_vectors_of_other_lengths_are_named(spark):
     from pyspark.ml.linalg import Vectors
 
     rows = [(Vectors.dense([1.0, 2.0]),)] * 9 + [(Vectors.dense([1.0]),)]
-    with pytest.raises(ValueError, match="has 1 values, but the first has 2"):
+    with pytest.raises(ValueError, match="holds 1 values, but 2 in the first row"):
         KernelKMeans(2).fit(spark.createDataFrame(rows, ["features"]).coalesce(1))
 
 
 def test_unknown_columns_are_named(frame_of, digits):
     with pytest.raises(ValueError, match=r"no column 'x64'.*Did you mean 'x6'"):
         apnc.sources.open(frame_of(digits), columns=["x64"])
-    with pytest.raises(ValueError, match="no column 'word'; there are x0"):
+    with pytest.raises(ValueError, match=r"no column 'word'\..*Columns: x0 \(double\)"):
         apnc.sources.open(frame_of(digits), object_field="word")

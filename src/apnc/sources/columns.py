@@ -29,6 +29,8 @@ LIKE_INDEX = re.compile(
     r"(row|record|line|sample)[ _.-]?(index|idx|id|no|nr|num|number)|(.*[ _.-])?(index|idx|id|key)|row|level_\d+|pk",
     re.IGNORECASE,
 )
+#: What to do about text.
+VECTORS_OF_TEXT = "scikit-learn's TfidfVectorizer makes vectors"
 #: First values by which it is told whether a column counts the rows; with fewer than the least it is not.
 HEAD, LEAST = 1000, 3
 
@@ -130,9 +132,6 @@ def no_features(where: str, n_rows: int | None = None, columns: Sequence[Column]
         f"{where}: there is no column of numbers to be a feature: 0 feature(s){shape} while a minimum of 1 is "
         f"required.{found}{hint}"
     )
-
-
-VECTORS_OF_TEXT = "scikit-learn's TfidfVectorizer makes vectors"
 
 
 def no_rows(where: str) -> str:
