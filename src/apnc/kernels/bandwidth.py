@@ -11,11 +11,11 @@ NEIGHBOUR = 7
 
 
 def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False) -> float:
-    """Gamma of a kernel with a length scale, from distinct instances and their weights.
+    """Tune gamma from distinct instances and their weights.
 
-    The length is the mean distance over pairs (weighted by both weights), or with ``local`` the mean
-    distance to the 7th neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
-    ``laplacian`` and ``chi2``: 1 / length on their own distances. All distances zero: 1.
+    The length scale is the mean pairwise distance (weighted by both weights), or with ``local`` the mean
+    distance to the 7th nearest neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
+    ``laplacian`` and ``chi2``: 1 / length on their own distances. If all distances are zero, gamma is 1.
     """
     distances = _distances(kernel, rows)
     np.fill_diagonal(distances, 0.0)
@@ -26,6 +26,7 @@ def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False
 
 
 def _pair_length(distances: Array, weights: Array) -> float:
+    # The zero diagonal adds nothing to the sum, so pairs of a row with itself are left out of the count too.
     pairs = weights.sum() ** 2 - (weights**2).sum()
     return float(weights @ distances @ weights / pairs) if pairs > 0 else 0.0
 
@@ -49,7 +50,7 @@ def _distances(kernel: str, rows: Any) -> Array:
 
 
 def additive_chi2(A: Array, B: Array) -> Array:
-    """Minus the chi2 distances of all pairs, shape (len(A), len(B)); they are for features that are not negative."""
+    """Negative chi2 distances of all pairs, shape (len(A), len(B)); features must be non-negative."""
     from sklearn.metrics.pairwise import additive_chi2_kernel
 
     least = min((float(rows.min()) for rows in (A, B) if rows.size), default=0.0)
