@@ -241,7 +241,7 @@ class TestSchema:
             ({"featuresCol": "id"}, "'id' has type bigint"),
             ({"weightCol": "w"}, "no column 'w'.*weightCol"),
             ({"weightCol": "name"}, "weights 'name' has type string; it must be numeric"),
-            ({"predictionCol": "prediction"}, "has a column 'prediction' already"),
+            ({"predictionCol": "prediction"}, "already has a column 'prediction'"),
         ],
     )
     def test_what_is_wrong_is_said_before_any_job(self, spark, given, said):
@@ -250,7 +250,7 @@ class TestSchema:
             KernelKMeans(k=2, **{"predictionCol": "cluster", **given}).fit(frame)
 
     def test_the_model_checks_too(self, model, vectors):
-        with pytest.raises(ValueError, match="has a column 'prediction' already"):
+        with pytest.raises(ValueError, match="already has a column 'prediction'"):
             model.transform(model.transform(vectors))
         with pytest.raises(ValueError, match="no column 'features'"):
             model.transform(vectors.select("id"))
@@ -489,9 +489,7 @@ class TestStarting:
 
         monkeypatch.delenv("JAVA_HOME", raising=False)
         monkeypatch.setenv("PATH", str(tmp_path))
-        with pytest.raises(
-            JavaMissingError, match=r"17 or newer; found no java that runs \(JAVA_HOME is not"
-        ):
+        with pytest.raises(JavaMissingError, match=r"17 or newer; found no working java \(JAVA_HOME is not"):
             launching.check_java()
 
     @pytest.mark.parametrize(("said", "found"), [("1.8.0_392", 8), ("11.0.2", 11)])

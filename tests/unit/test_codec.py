@@ -222,7 +222,7 @@ def test_values_that_do_not_go_together_are_not_read(what, tmp_path):
         (replace(CLUSTERS, inertia=None), "part.inertia cannot be stored"),
         (replace(CLUSTERS, sizes=np.array(["a"])), "an array of <U1"),
         (Block({"a", "b"}, np.eye(2)), "it is a set"),
-        (replace(COEFFICIENTS, discrepancy=1), "it is a int, which is no class registered"),
+        (replace(COEFFICIENTS, discrepancy=1), "it is a int, a class not registered"),
     ],
 )
 def test_values_that_cannot_be_stored(value, reason, tmp_path):
@@ -270,7 +270,7 @@ class Chebyshev(Discrepancy):
 
 def test_a_class_of_another_package_touches_no_reader(tmp_path, registered):
     value = replace(COEFFICIENTS, discrepancy=Chebyshev(0.5))
-    with pytest.raises(ModelFileError, match="Chebyshev, which is no class registered"):
+    with pytest.raises(ModelFileError, match="Chebyshev, a class not registered"):
         again(value, tmp_path)
     stored(Chebyshev)
     assert_equal(again(value, tmp_path), value)

@@ -20,7 +20,7 @@ def open_features(frame: Any, features: str, prediction: str, kernel: Any, weigh
         )
     if prediction in schema.names:
         raise ValueError(
-            f"The DataFrame has a column {prediction!r} already; drop it, or set predictionCol to another name."
+            f"The DataFrame already has a column {prediction!r}; drop it, or set predictionCol to another name."
         )
     if weight is not None and schema[weight].dataType.typeName() not in NUMERIC:
         found = schema[weight].dataType.simpleString()
