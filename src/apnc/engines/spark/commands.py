@@ -38,7 +38,7 @@ def opened(spark: Any, data: str, request: Mapping[str, Any], format: str) -> So
     """A DataFrame as a source, according to the options."""
     if format not in READERS:
         raise ValueError(
-            f"{data}: Spark reads {', '.join(READERS)}, not {format}. Convert it to Parquet or leave out --engine spark."
+            f"{data}: Spark reads {', '.join(READERS)}, not {format}. Convert it to Parquet or omit --engine spark."
         )
     name, options = READERS[format]
     asked = {key: value for key, value in request.items() if value}
