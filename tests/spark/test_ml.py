@@ -357,7 +357,7 @@ class TestSaving:
         model.save(f"{tmp_path}/model")
         rest = spark.read.parquet(f"{tmp_path}/model/model").where("part != 1").toArrow()
         spark.createDataFrame(rest).write.mode("overwrite").parquet(f"{tmp_path}/model/model")
-        with pytest.raises(ModelFileError, match="is not complete"):
+        with pytest.raises(ModelFileError, match="is incomplete"):
             KernelKMeansModel.load(f"{tmp_path}/model")
 
     def test_nothing_is_overwritten_unless_asked(self, model, tmp_path):
@@ -414,7 +414,7 @@ class TestLocalModels:
         given = apnc.KernelKMeans(2, kernel="precomputed", n_landmarks=9).fit(
             digits[0][:20] @ digits[0][:20].T
         )
-        with pytest.raises(ValueError, match="given kernel matrix"):
+        with pytest.raises(ValueError, match="precomputed kernel"):
             KernelKMeansModel.fromLocal(given)
 
 

@@ -590,7 +590,7 @@ def test_a_kernel_that_fails(folder):
     [
         (
             "fit rows.csv --gamma -1",
-            "gamma=-1 must be a positive number or 'local'; left out, it is tuned",
+            "gamma=-1 must be a positive number or 'local'; by default it is tuned",
         ),
         (
             "fit rows.csv --kernel linear --gamma 2",
@@ -600,7 +600,10 @@ def test_a_kernel_that_fails(folder):
         ("fit rows.csv --kernel mykernels:common --gamma 2", "has no effect with a kernel function"),
         ("fit rows.csv --format excel", "format='excel' is unknown. Known: npy, npz, svmlight, parquet"),
         ("fit rows.csv --tol -1", "tol=-1 must be a number >= 0"),
-        ("fit rows.csv --n-jobs 0", "n_jobs=0 must be an integer other than 0; left out, all cores are used"),
+        (
+            "fit rows.csv --n-jobs 0",
+            "n_jobs=0 must be an integer other than 0; by default all cores are used",
+        ),
         ("fit rows.csv --memory-limit 4", "memory_limit=4 is 4 bytes. Add a unit: 4GB"),
         ("fit rows.csv --memory-limit 4XB", "memory_limit='4XB' must be a size such as '2GB'"),
         ("fit rows.csv --memory-limit 20MB", "memory_limit=20MB is too small"),

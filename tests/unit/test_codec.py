@@ -347,7 +347,7 @@ def test_an_estimator_of_another_package(tmp_path, registered):
         match=rf"Import {__name__} and register the class first, or apnc\.load\(path, trust='{name}'\)",
     ):
         apnc.load(path)
-    with pytest.raises(ModelFileError, match=r"trust=.*has no effect|not known here|not a function"):
+    with pytest.raises(ModelFileError, match=r"trust=.*has no effect|unknown here|not a function"):
         apnc.load(path, trust="os:system")
     assert type(apnc.load(path, trust=name)) is Outside
     with pytest.raises(ModelFileError, match="the kernel is 'rbf', not a function, so trust= has no effect"):
