@@ -81,7 +81,7 @@ def test_spark_submit_with_a_kernel_function(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--master", "local[2]"), "--master local[2] goes with --engine spark"),
+        (("--master", "local[2]"), "--master local[2] needs --engine spark"),
         (("--engine", "spork"), "Did you mean"),
         ((*MASTER, "--memory-limit", "1GB"), "spark.executor.memory"),
         ((*MASTER, "--drop-null"), "cannot be used with a Spark DataFrame"),

@@ -391,12 +391,12 @@ def test_one_configuration_file_for_all_commands(folder):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("n-clutsers = 3", "run.toml: there is no option 'n-clutsers'. Did you mean n-clusters?"),
-        ("debug = true", "run.toml: there is no option 'debug'"),
+        ("n-clutsers = 3", "run.toml: no such option: 'n-clutsers'. Did you mean n-clusters?"),
+        ("debug = true", "run.toml: no such option: 'debug'"),
         ("= 3", "run.toml is not a valid TOML"),
-        ("n-jobs = [1]", "run.toml: n-jobs = [1] is not what --n-jobs takes"),
+        ("n-jobs = [1]", "run.toml: n-jobs = [1] has the wrong type for --n-jobs"),
         ("drop-null = 1", "run.toml: drop-null = 1 is not"),
-        ("id_columns = 3", "run.toml: id_columns = 3 is not what --id-columns takes"),
+        ("id_columns = 3", "run.toml: id_columns = 3 has the wrong type for --id-columns"),
         ("n_jobs = 1.5", "run.toml: n_jobs='1.5' must be an integer other than 0"),
         ('n_jobs = "many"', "run.toml: n_jobs='many' must be an integer other than 0"),
     ],
@@ -438,7 +438,7 @@ def test_an_id_column_that_new_data_has_not(folder):
     pq.write_table(pq.read_table("rows.parquet").drop(["key"]), "other.parquet")
     for data in ("other.parquet", "rows.npy"):
         done = run("predict", "m.apnc", data, "--labels", "l.csv", code=2)
-        refused(done, "fitted with --id-columns key", 'or none by --id-columns ""')
+        refused(done, "fitted with --id-columns key", 'or none with --id-columns ""')
     refused(
         run("predict", "m.apnc", "none.csv", "--labels", "l.csv", code=2), "none.csv: there is no such file"
     )
@@ -564,7 +564,7 @@ def test_the_second_file_fails(folder, monkeypatch):
 
     monkeypatch.setattr(apnc.KernelKMeans, "save", save)
     done = fit("rows.csv", "--exclude", "key", "--labels", "l.csv", "--model", "m.apnc", code=2)
-    refused(done, "l.csv is written, but not the model: m.apnc: No space left on device.")
+    refused(done, "l.csv was written, but not the model: m.apnc: No space left on device.")
     assert Path("l.csv").exists()
 
 

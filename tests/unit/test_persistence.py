@@ -697,12 +697,12 @@ def test_another_version(path):
 
 def test_members_that_are_not_listed(path):
     write_zip(path, {**read_members(path), "more.npy": npy(np.ones(1))})
-    refused(path, "not in both: more.npy")
+    refused(path, "only in the zip: more.npy")
 
 
 def test_listed_members_that_are_unknown(path):
     exchange(path, more__npy=npy(np.ones(1)))
-    refused(path, "more.npy: is unknown")
+    refused(path, "more.npy: is not part of the model")
 
 
 @pytest.mark.parametrize(
@@ -841,7 +841,7 @@ def test_fields_of_a_wrong_type_or_value(field, value, path):
     change(path, lambda schema: put(schema, field, value))
     last = field.rsplit(".", 1)[-1]
     refused(
-        path, f"schema.json: {re.escape(field)}|model[a-z.]*: .*{last}|{field.replace('.', '_')}_.*unknown"
+        path, f"schema.json: {re.escape(field)}|model[a-z.]*: .*{last}|{field.replace('.', '_')}_.*not part"
     )
 
 
@@ -940,7 +940,7 @@ def test_any_value_in_an_array(options, odd, tmp_path):
 
 def test_clusters_are_for_estimators_with_clusters(path, tmp_path):
     change(path, lambda schema: schema.update(estimator="KernelEmbedding"))
-    refused(path, "parameters.init is unknown|model.clusters is there")
+    refused(path, "parameters.init is not a parameter|model.clusters is there")
     k_means().save(path)
     members = {name: data for name, data in read_members(path).items() if "clusters" not in name}
     schema = json.loads(members.pop("schema.json"))

@@ -9,24 +9,24 @@ from apnc.cli.printing import number, show_json, show_lines, show_table
 from apnc.cli.reading import STANDARD_INPUT
 from apnc.evaluation import Comparison, compare
 
-#: Clusters and classes of the largest table that is shown.
+#: Maximum number of clusters and classes in the table shown.
 MOST_CLUSTERS, MOST_CLASSES = 100, 20
 MEASURES = ("nmi_geometric", "nmi_arithmetic", "ari", "purity", "v_measure", "homogeneity", "completeness")
 
 COMPARED: Declared = {
-    "labels": argument("LABELS", "Table of labels, as apnc fit and predict write it."),
+    "labels": argument("LABELS", "Table of labels, as written by apnc fit and predict."),
     "truth": argument(
         "TRUTH",
-        "Table (Parquet, Arrow, CSV, TSV) or .npy array of the true classes: the column label, or the last one.",
+        "Table (Parquet, Arrow, CSV, TSV) or .npy array of true classes, in the column label or else the last one.",
     ),
 }
 
 
 @takes(COMPARED, opt.ALWAYS)
 def evaluate(context: typer.Context) -> None:
-    """Compare LABELS with a TRUTH: mutual information, Rand index, purity, and the table of counts.
+    """Compare LABELS with TRUTH: mutual information, Rand index, purity, and a contingency table.
 
-    Rows are matched by the columns that both files have besides the labels; without any by their order. Example:
+    Rows are matched by the columns that both files share besides the labels, or by order if there are none. Example:
     apnc evaluate labels.parquet classes.csv
     """
     labels, truth = context.params["labels"], context.params["truth"]
@@ -35,8 +35,8 @@ def evaluate(context: typer.Context) -> None:
     found = compare(labels, truth)
     if found.n_only_labels or found.n_only_truth:
         say(
-            f"warning: {found.n_only_labels:,} rows of {labels} and {found.n_only_truth:,} of {truth} have no partner "
-            "in the other file; they are left out."
+            f"warning: {found.n_only_labels:,} rows of {labels} and {found.n_only_truth:,} of {truth} have no match "
+            "in the other file; they are ignored."
         )
     if context.params["as_json"]:
         show_json(_result(found))
