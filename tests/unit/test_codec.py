@@ -142,7 +142,7 @@ WRONG = {
     "witness": (Witness(["a"], np.eye(2)), r"shape \(2, 2\), expected \(1, 1\)"),
     "rows without numbers": (GivenRows(np.empty((3, 0)), np.arange(2)), "numbers have shape"),
     "fractions of rows": (GivenRows(np.empty((3, 0)), np.ones(3)), "expected integers"),
-    "rows that are a list": (GivenRows(["a"], np.arange(1)), "no matrix"),
+    "rows that are a list": (GivenRows(["a"], np.arange(1)), "not two-dimensional"),
     "weights of others": (Block(L, np.eye(2)), "expected one column for each of 3 landmarks"),
     "flat weights": (Block(L, np.ones(3)), "weights have shape"),
     "no components": (Block(L, np.ones((0, 3))), "weights have shape"),
@@ -290,7 +290,7 @@ def test_a_changed_kernel_function_is_refused(options, tmp_path):
     apnc.load(path, kernel=function)
     function.factor = 1.001
     with pytest.raises(
-        ModelFileError, match=r"fitted with: .*gives 3\.003, where .* gave 3 .*1e-06.*fit again"
+        ModelFileError, match=r"fitted with: .*returns 3\.003, but .* returned 3 .*1e-06.*fit again"
     ):
         apnc.load(path, kernel=function)
     with pytest.raises(ModelFileError, match="fitted with: The kernel <lambda> failed"):

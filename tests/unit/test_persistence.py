@@ -718,7 +718,7 @@ def test_members_that_are_missing(name, path):
     schema = json.loads(members.pop("schema.json"))
     del members[name]
     write_zip(path, {"schema.json": json.dumps(schema), **members})
-    refused(path, f"not in both: {name}")
+    refused(path, f"only in the zip: {name}")
     del schema["members"][name]
     write_zip(path, {"schema.json": json.dumps(schema), **members})
     refused(path, f"{name}: is missing")

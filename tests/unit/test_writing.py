@@ -241,9 +241,9 @@ def test_the_number_of_rows_may_be_known_at_the_end(tmp_path):
 @pytest.mark.parametrize(
     ("n_ids", "found"),
     [
-        (90, "end after 90 rows, where row 90 was read"),
+        (90, "end after 90 rows, but row 90 was read"),
         (101, "continue after the 100 rows"),
-        (0, "end after 0 rows, where row 0 was read"),
+        (0, "end after 0 rows, but row 0 was read"),
     ],
 )
 def test_ids_of_another_number_of_rows(tmp_path, kind, n_ids, found):
@@ -284,9 +284,9 @@ def test_an_id_column_called_label(tmp_path):
         raise AssertionError("the check comes before any work")
         yield
 
-    with pytest.raises(ValueError, match="Id column 'label' has the name"):
+    with pytest.raises(ValueError, match="Id column 'label' has the same name"):
         write_labels(tmp_path / "l.csv", never(), ids_for(["key", "label"], never(), 3))
-    with pytest.raises(ValueError, match="Id column 'y1' has the name"):
+    with pytest.raises(ValueError, match="Id column 'y1' has the same name"):
         write_embedding(tmp_path / "l.csv", never(), ids_for(["y1"], never(), 3), 2)
     check_names(["y2", "row"], ["y0", "y1"])
     assert names_in(tmp_path) == []
