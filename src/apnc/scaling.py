@@ -119,6 +119,7 @@ class Scaling:
             size = np.where(constant, 1.0, columns.high - columns.low)
             return cls(kind, columns.low, 1 / size)
         size = rounded(np.where(constant, 1.0, np.sqrt(columns.spread / columns.weight)))
+        # The mean is rounded in units of the column's size; its own leading digits could be too coarse.
         mean = np.where(constant, columns.low, np.round(columns.mean / size, DIGITS) * size)
         return cls(kind, mean, 1 / size)
 

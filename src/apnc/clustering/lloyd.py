@@ -39,6 +39,7 @@ class LabelAndSum:
     keep: bool = True
 
     def __call__(self, chunk: Chunk) -> "Assignment":
+        # The inertia reported to the user must not carry the float32 rounding of the passes before.
         labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
         return Assignment((labels,) if self.keep else (), sums, len(labels))
 
@@ -117,6 +118,7 @@ class FindFarthest:
 def farthest(rows: Array, distances: Array, size: int) -> Farthest:
     """The ``size`` farthest distinct rows at a positive distance; ties (in float32) are ordered by content."""
     distances = distances.astype(np.float32)
+    # Finding distinct rows sorts them, so try only the farthest few first.
     near_enough = min(len(distances), 4 * size + 64)
     while True:
         cut = np.partition(distances, -near_enough)[-near_enough] if near_enough else 0.0
@@ -125,6 +127,7 @@ def farthest(rows: Array, distances: Array, size: int) -> Farthest:
         if len(distinct) >= size or near_enough == len(distances):
             break
         near_enough = min(len(distances), 4 * near_enough)
+    # np.unique sorts by content and the sort below is stable, so ties do not depend on the order of rows.
     far = distances[picked][first]
     order = np.argsort(-far, kind="stable")[:size]
     return Farthest(distinct[order], far[order], size)
@@ -244,9 +247,11 @@ def label_into(write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepan
         for chunk in Y.map(Label(discrepancy.against(centroids))):
             part: Assignment = chunk.rows
             partial = Assignment((), part.sums, part.n_rows)
+            # Added as they come: memory must not grow with the number of chunks.
             partials[:] = [partials[0] + partial if partials else partial]
             yield part.parts[0], chunk.carry
 
+    # Closing the stream stops the workers if writing fails.
     with closing(stream()) as labels:
         write(labels)
     return partials[0]

@@ -72,6 +72,7 @@ def greedy_k_means_plus_plus(
     All restarts advance together, so that each step is one product. Once every row coincides with a centroid, the
     remaining centroids are copies of the first.
     """
+    # As many as scikit-learn tries.
     n_candidates = 2 + int(np.log(k))
     squared = discrepancy.squared_to(Y)
     chosen = np.zeros((len(rngs), k), dtype=np.int64)
@@ -122,6 +123,7 @@ def centroids_of_partition(labelled: Chunks, k: int) -> Array:
     """Means of a start partition from chunks whose rows are (Y, labels); empty clusters get the overall mean."""
     partial = labelled.reduce(SumByLabel(k), PartialSums.__add__)
     overall = partial.sums.sum(axis=0) / partial.counts.sum()
+    # The tiny divisor only avoids a warning: np.where discards the means of empty clusters.
     return np.where(
         partial.counts[:, None] > 0, partial.sums / np.maximum(partial.counts, 1e-300)[:, None], overall
     )

@@ -181,6 +181,7 @@ class NearestByBounds(Nearest):
             state.own[:] = self.own(Y, state.labels)
         scratch["rows"] = state
         inertia, squares = float(weights @ state.own**2), float(weights @ state.squares)
+        # Copied, because the next pass changes the labels of the state in place.
         return state.labels.copy(), PartialSums(sums, counts, inertia, squares)
 
     def _state_of(self, Y: Array) -> RowState:
@@ -190,6 +191,7 @@ class NearestByBounds(Nearest):
         """How far each centroid has moved, computed once for all chunks; empty if there is no previous pass."""
         if previous is None:
             return np.empty(0)
+        # Compared by identity: the states of all chunks refer to the same array of centroids.
         since, shifts = self._moved
         if since is not previous:
             pairs = zip(previous, self.centroids, strict=True)
@@ -259,6 +261,7 @@ class NearestByProducts(NearestEuclidean):
         margins = self.margins(state.sizes)
         n_open, n_settled = loosen(0, n, state.labels, shifts, margins, *bounds, open_rows, settled)
         if n_open:
+            # Indexing copies rows; in the first pass, where all are open, that is avoided.
             rows = open_rows[:n_open]
             products = (Y if n_open == n else Y[rows]) @ self.columns
             found = (state.sizes, state.labels, state.own, *bounds)

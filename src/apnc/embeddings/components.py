@@ -50,6 +50,7 @@ def _directions(Y: Array, shares: Array) -> tuple[Array, Array, Array]:
     moments, directions = linalg.eigh((Y * shares[:, None]).T @ Y)
     moments, directions = moments[::-1], directions[:, ::-1]
     means = (shares @ Y) @ directions
+    # Rounding can make the variance of a constant direction negative.
     return directions, moments, np.maximum(moments - means**2, 0.0)
 
 

@@ -182,6 +182,7 @@ class EmbedBlock:
         return room[:n]
 
     def __getstate__(self) -> dict[str, Any]:
+        # Cached properties are rebuilt on the worker; thread-local buffers cannot be pickled.
         return {"kernel": self.kernel, "block": self.block, "dtype": self.dtype}
 
 
@@ -204,6 +205,7 @@ class Join:
             norms = np.sqrt(np.einsum("ij,ij->i", Y, Y))
             Y *= np.divide(1, norms, out=np.zeros_like(norms), where=norms > UNSEEN)[:, None]
         Y = Y.astype(self.dtype, copy=False)
+        # One dot product detects NaN, infinity and squares that overflow, without a temporary array.
         if not np.isfinite(np.vdot(Y, Y)):
             raise ValueError(
                 "Some rows have kernel values too large to compute with. Look for outliers, scale the features "

@@ -25,6 +25,7 @@ class NystroemEmbedding(Embedding):
         """Algorithm 3, lines 7 to 9."""
         spectrum = decompose(landmark_kernel(landmarks, kernel), landmarks)
         weights = triangular(spectrum.leading(n_components).inverse_root)
+        # A kernel that is zero on all landmarks still needs one component, in which all rows are equal.
         if not len(weights):
             weights = np.zeros((1, weights.shape[1]))
         block = Block(landmarks, weights)
@@ -36,5 +37,6 @@ def triangular(R: Array) -> Array:
     if not len(R):
         return R
     turned = linalg.qr(R, mode="r", check_finite=False)[0][: len(R)]
+    # QR leaves the signs open; fixing them makes R the same for every LAPACK.
     signs = np.where(turned.diagonal() < 0, -1.0, 1.0)
     return np.asarray(np.triu(turned * signs[:, None]))

@@ -15,6 +15,7 @@ _state: dict[str, Any] = {"depth": 0, "limit": None}
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit BLAS to one thread; contexts may overlap, and the last to end restores the original setting."""
+    # The number of BLAS threads belongs to the process, so overlapping contexts of all threads share one limit.
     with _lock:
         if _state["depth"] == 0:
             _state["limit"] = _controller().limit(limits=1, user_api="blas")

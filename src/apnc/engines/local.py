@@ -33,6 +33,7 @@ SAMPLE_ROWS = 512
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for ``n_jobs``: ``None`` and -1 mean every core this process may use."""
+    # Unlike os.cpu_count, the affinity respects taskset and the CPU sets of containers.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n_jobs = thread_count("n_jobs", n_jobs)
     if n_jobs is None:
@@ -49,6 +50,7 @@ def split(n_rows: int, rows_per_chunk: int) -> list[RowRange]:
 
 def in_flight(threads: int) -> int:
     """Number of chunks in progress or queued at one time."""
+    # One more chunk per worker is queued, so that no worker waits for the reader.
     return 2 * threads
 
 
@@ -92,6 +94,7 @@ class LocalChunks:
     def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Map the chunks on the pool and fold the partial results in index order."""
         partials = self._run(fn)
+        # Not as they finish: floating-point sums depend on the order.
         total = next(partials)
         for partial in partials:
             total = combine(total, partial)

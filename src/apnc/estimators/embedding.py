@@ -23,9 +23,9 @@ class KernelEmbedding(KernelEstimator):
         None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
         polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
     coef0 : float, default=1
-        Of polynomial and sigmoid.
+        Constant of the polynomial and sigmoid kernels.
     degree : float, default=3
-        Of polynomial.
+        Exponent of the polynomial kernel.
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"

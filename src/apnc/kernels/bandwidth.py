@@ -32,6 +32,7 @@ def _pair_length(distances: Array, weights: Array) -> float:
 
 
 def _neighbour_length(distances: Array, weights: Array) -> float:
+    # Rank 0 is the row itself, so that rank 7 is the 7th neighbour.
     rank = min(NEIGHBOUR, len(weights) - 1)
     return float(weights @ np.partition(distances, rank, axis=1)[:, rank] / weights.sum())
 

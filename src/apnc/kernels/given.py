@@ -167,6 +167,7 @@ class PrecomputedKernel(Kernel):
 
         def columns(X: GivenRows, room: Array | None) -> Array:
             where = numbers
+            # New instances may come with the landmarks' columns alone, in the order of all landmarks.
             if X.matrix.shape[1] != self.n_instances and self.landmark_numbers is not None:
                 position = {number: i for i, number in enumerate(self.landmark_numbers)}
                 where = np.array([position[number] for number in numbers.tolist()])

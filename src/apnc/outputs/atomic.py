@@ -22,6 +22,7 @@ def atomic(path: Target) -> Iterator[Path]:
     temporary = _create_beside(target)
     try:
         yield temporary
+        # Without a sync, a crash after the rename could leave an empty file in place of the old one.
         with open(temporary, "r+b") as written:
             os.fsync(written.fileno())
         os.replace(temporary, target)
@@ -49,6 +50,7 @@ def _settle(path: Target) -> Path:
 
 def _create_beside(target: Path) -> Path:
     """A new empty file with a hidden name, the same ending and default permissions."""
+    # The prefix could make a long name too long; the end is kept, because the extension determines the format.
     temporary = target.with_name(f".{secrets.token_hex(6)}.{target.name[-40:]}")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

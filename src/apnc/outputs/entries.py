@@ -124,6 +124,7 @@ def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any
         result: Any = collect(chunks, data.n_rows, output.width(model), output.dtype)
     else:
         result = to
+        # Closing the generator stops the workers if writing fails.
         with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
             writer(to, output, model, source)(stream)
     warn_if_skipped(source.name, sum(data.skipped.values()))

@@ -215,6 +215,7 @@ class Container:
             raise self.error(name, "belongs to two fields")
         self._used.add(name)
         with self.guard(name):
+            # Read twice: nothing is interpreted before the checksum of all bytes is verified.
             with self._zip.open(self._members[name]) as stream:
                 digest = hashlib.sha256()
                 while piece := stream.read(PIECE):

@@ -67,6 +67,7 @@ def write_contents(path: Target, contents: Contents, reread: Callable[[Container
     schema = {"format": FORMAT, "version": VERSION, **encode_fields(contents, "", out)}
     with atomic(path) as temporary:
         write_container(temporary, schema, out.members)
+        # A model that cannot be loaded must be noticed now, while the fitted estimator still exists.
         with open(temporary, "rb") as file:
             reread(Container(file, str(path)), Functions(next(iter(out.functions), None)))
     return Path(path)

@@ -37,6 +37,7 @@ def fit_coefficients(fit: Fit) -> Fit:
     if settings.n_components == "auto" and settings.n_clusters and found.discrepancy.of_products:
         found = needed_components(found, Y, seeding.weights, 2 * settings.n_clusters)
         Y = embed_sample(seeding, known, found, dtype)
+    # The residual compares squared norms with k(x, x), which is meaningful only if inner products approximate k.
     norms = found if found.discrepancy.of_products else nystroem(landmarks, known)
     spanned = Y if norms is found else embed_sample(seeding, known, norms, dtype)
     residual = measure_residual(spanned.astype(np.float64), diagonal, seeding.weights)

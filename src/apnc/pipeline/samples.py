@@ -70,5 +70,6 @@ def samples_of(data: Data, settings: Settings, counted: Callable[[Census], None]
         try:
             return Drawn(*draw(data.chunks, content_hash, samples, counted, describe), content_hash)
         except OpaqueObjectError:
+            # Only reading the rows shows whether they have canonical bytes.
             pass
     return Drawn(*draw(data.chunks, row_number_hash, samples, counted), row_number_hash)

@@ -188,8 +188,10 @@ def rehearse(
 def _rehearsal(
     job: Job, rows: Any, size: int, settings: Settings, stages: Sequence[Stage], n_landmarks: int
 ) -> Rehearsal:
+    # Every i-th row rather than the first ones, which may be sorted and unlike the rest.
     some = rows[:: max(1, n_rows(rows) // size)][:size]
     n = n_rows(some)
+    # Given start labels are for all rows; a random partition of the subset takes the same time.
     small = replace(
         settings,
         n_landmarks=min(n, n_landmarks),

@@ -65,6 +65,7 @@ class SparkChunks:
             found = Outcome(lost=(-1,))
             for attempt in range(TRIES):
                 frame = self.rows.frame
+                # Spark runs a task away from its files if their executor stays busy: retry only those partitions.
                 if attempt:
                     frame = frame.where(frame["position"].isin(list(found.lost)))
                 found = join([replace(found, lost=()), self._outcome(frame, fold)], combine)

@@ -77,6 +77,7 @@ class Shipped:
         return _fetched(self.name).run(batches)
 
 
+# Spark reuses its workers: a task is unpickled once per worker, not once per partition.
 @lru_cache(1)
 def _fetched(name: str) -> Any:
     from pyspark import SparkFiles

@@ -67,6 +67,7 @@ class Work:
     def chunks(self, batches: Iterable[Any]) -> LocalChunks | None:
         """The chunks on as many threads as the task has cores; None for an empty partition."""
         chunks = self.read(batches, _context().partitionId())
+        # Spark has empty partitions, but a reduce needs at least one chunk.
         first = next(chunks, None)
         return None if first is None else LocalChunks(chain([first], chunks), _context().cpus(), self.steps)
 
