@@ -1,6 +1,6 @@
 """Kernel k-means for data that outgrows its kernel matrix."""
 
-# First, and from here: scipy's decorators take 0.15 s longer when a deep chain of imports leads to them.
+# Imported first and from here: importing scipy takes 0.15 s longer at the end of a deep chain of imports.
 import sklearn.base  # noqa: F401
 
 from apnc.embeddings import Embedding, EnsembleEmbedding, NystroemEmbedding, StableEmbedding

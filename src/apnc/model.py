@@ -1,4 +1,4 @@
-"""A fitted estimator: all that prediction needs, and what the fit found."""
+"""A fitted model: everything that prediction needs, and the results of the fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from apnc.stored import largest, require, stored
 from apnc.typing import Array
 
 Step = Callable[[Chunk], Chunk]
-#: Largest coordinates of embedded landmarks, and of centroids, in a model file: squares must stay within float32.
+#: Largest coordinates of embedded landmarks and of centroids in a model file: their squares must fit in float32.
 LARGEST_ROW, LARGEST_CENTROID = 1e16, 1e18
 
 
@@ -30,8 +30,8 @@ class EmbeddingModel:
     ----------
     kernel : k(., .) with every parameter resolved.
     coefficients : R, e and beta.
-    residual : mean of 1 - |y|^2 / k(x, x) over a sample: what the landmarks do not span.
-    scaling : what is done to rows before the kernel sees them.
+    residual : mean of 1 - |y|^2 / k(x, x) over a sample: the share that the landmarks do not span.
+    scaling : applied to rows before the kernel.
 
     """
 
@@ -41,7 +41,7 @@ class EmbeddingModel:
     scaling: Scaling | None = None
 
     def check(self) -> None:
-        """The landmarks are for this kernel, and some of them can be embedded."""
+        """Require landmarks that suit the kernel, and embed a few of them as a test."""
         for block in self.coefficients.blocks:
             self.kernel.check_landmarks(block.landmarks)
         landmarks = self.coefficients.blocks[0].landmarks
@@ -59,30 +59,30 @@ class EmbeddingModel:
             )
 
     def work_bytes(self, held: int, dtype: type) -> int:
-        """Memory that one row of ``held`` numbers needs while it is embedded, one block at a time."""
+        """Working memory for embedding one row of ``held`` numbers, one block at a time."""
         largest = max(block.weights.shape[1] for block in self.coefficients.blocks)
         embedded = self.coefficients.n_components * np.dtype(dtype).itemsize
         return self.kernel.work_bytes(held, largest, dtype) + embedded
 
     def embed(self, chunks: Chunks, dtype: type, out: type = np.float32) -> Chunks:
-        """Algorithm 1 over new data."""
+        """Algorithm 1 on new data."""
         for step in self.steps(dtype, out):
             chunks = chunks.map(step)
         return chunks
 
     def steps(self, dtype: type, out: type = np.float32) -> list[Step]:
-        """The maps of Algorithm 1, and the scaling before them."""
+        """The maps of Algorithm 1, preceded by the scaling."""
         steps = embedding_steps(self.kernel, self.coefficients, dtype, out)
         return steps if self.scaling is None else [Scale(self.scaling, dtype), *steps]
 
     @property
     def landmarks(self) -> Any:
-        """L, of all blocks."""
+        """L, the landmarks of all blocks."""
         return concatenate([block.landmarks for block in self.coefficients.blocks])
 
     @property
     def landmark_numbers(self) -> Array | None:
-        """Row numbers of the landmarks of a given kernel matrix; None for all others."""
+        """Row numbers of the landmarks in a precomputed kernel matrix; None for other kernels."""
         landmarks = [block.landmarks for block in self.coefficients.blocks]
         if not isinstance(landmarks[0], GivenRows):
             return None
@@ -92,7 +92,7 @@ class EmbeddingModel:
 @stored
 @dataclass(frozen=True)
 class Clusters:
-    """What the clustering found.
+    """The result of the clustering.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Clusters:
     sizes: Array
 
     def check(self) -> None:
-        """k centroids within bounds, k sizes."""
+        """Require k bounded centroids and k sizes."""
         shape = self.centroids.shape
         require(len(shape) == 2 and shape[0] >= 1, f"centroids have shape {shape}, expected (k, m)")
         require(largest(self.centroids) <= LARGEST_CENTROID, f"centroids are beyond {LARGEST_CENTROID:g}")
@@ -122,13 +122,13 @@ class Clusters:
 @stored
 @dataclass(frozen=True)
 class Features:
-    """Number of features (0 for objects), and their names where they have any."""
+    """Number of features (0 for objects), and their names if they have any."""
 
     number: int = 0
     names: tuple[str, ...] | None = None
 
     def check(self) -> None:
-        """As many names as features."""
+        """Require as many names as features."""
         require(self.number >= 0, f"number is {self.number}, expected at least 0")
         if self.names is not None:
             require(len(self.names) == self.number, f"{len(self.names)} names of {self.number} features")
@@ -137,14 +137,14 @@ class Features:
 @stored
 @dataclass(frozen=True)
 class Model:
-    """An embedding, with clusters unless it was fitted alone."""
+    """An embedding and, if any, the clusters."""
 
     embedding: EmbeddingModel
     features: Features
     clusters: Clusters | None = None
 
     def check(self) -> None:
-        """Features and centroids are those of the embedding."""
+        """Require features and centroids that match the embedding."""
         coefficients = self.embedding.coefficients
         expected = self.embedding.kernel.n_features(coefficients.blocks[0].landmarks)
         require(
@@ -163,7 +163,7 @@ class Model:
 
     @property
     def beta(self) -> float:
-        """From discrepancies to distances of the kernel's space."""
+        """Factor from discrepancies to distances in the kernel's space."""
         return self.embedding.coefficients.beta
 
     @property
@@ -172,7 +172,7 @@ class Model:
         return self.embedding.coefficients.discrepancy
 
     def attributes(self) -> dict[str, Any]:
-        """Attributes of an estimator with this model."""
+        """Fitted attributes of an estimator with this model."""
         embedding, clusters, features = self.embedding, self.clusters, self.features
         found: dict[str, Any] = {
             "_model": self,

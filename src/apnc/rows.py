@@ -1,4 +1,4 @@
-"""Containers of rows, whatever they are: array, CSR matrix, list of objects, rows of a given kernel."""
+"""Operations on containers of rows: array, CSR matrix, list of objects, rows of a precomputed kernel."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -16,12 +16,12 @@ Rows = Annotated[Any, "rows"]
 @stored
 @dataclass(frozen=True)
 class GivenRows:
-    """Rows of a given kernel matrix, with their own row numbers where they have any.
+    """Rows of a precomputed kernel matrix, with their row numbers if they have any.
 
     Attributes
     ----------
-    matrix : array or CSR of shape (n_rows, n), or (n_rows, l) against the landmarks alone.
-    numbers : array of shape (n_rows,): which instance each row is; None for new instances.
+    matrix : array or CSR of shape (n_rows, n), or (n_rows, l) if its columns are only the landmarks.
+    numbers : array of shape (n_rows,), the instance of each row; None for new instances.
 
     """
 
@@ -29,8 +29,8 @@ class GivenRows:
     numbers: Array | None = None
 
     def check(self) -> None:
-        """Each row has a number, where there are any."""
-        require(len(getattr(self.matrix, "shape", ())) == 2, "matrix is no matrix")
+        """Require a matrix, and a number for each row if there are any."""
+        require(len(getattr(self.matrix, "shape", ())) == 2, "matrix is not two-dimensional")
         if self.numbers is not None:
             found, expected = self.numbers, (len(self),)
             require(found.shape == expected, f"numbers have shape {found.shape}, expected {expected}")
@@ -45,7 +45,7 @@ class GivenRows:
 
     @property
     def dtype(self) -> Any:
-        """Type of the matrix, which decides the compute type."""
+        """Type of the matrix, which determines the compute type."""
         return self.matrix.dtype
 
 
@@ -55,18 +55,18 @@ def n_rows(rows: Any) -> int:
 
 
 def n_columns(rows: Any) -> int:
-    """Features, or columns of a given kernel; 0 for objects."""
+    """Number of features, or of columns of a precomputed kernel; 0 for objects."""
     matrix = rows.matrix if isinstance(rows, GivenRows) else rows
     return int(matrix.shape[1]) if hasattr(matrix, "shape") else 0
 
 
 def numbers_held(rows: Any) -> int:
-    """Numbers in one row: features, or on average the non-zero ones; 0 for objects."""
+    """Numbers stored per row: all features, or the average of non-zero ones; 0 for objects."""
     return rows.nnz // max(1, rows.shape[0]) if sparse.issparse(rows) else n_columns(rows)
 
 
 def compute_dtype(rows: Any) -> type:
-    """The type to compute in: float32 for float32, float16 and small integers (exact there); float64 for all else."""
+    """The compute type: float32 for float32, float16 and small integers (which it represents exactly), else float64."""
     dtype = getattr(rows, "dtype", None)
     if dtype is None or dtype.kind not in "fiub":
         return np.float64
@@ -75,7 +75,7 @@ def compute_dtype(rows: Any) -> type:
 
 
 def as_csr(matrix: Any) -> Any:
-    """A CSR matrix without duplicate entries; the user's own is not touched."""
+    """A CSR matrix without duplicate entries; the user's matrix is not modified."""
     if sparse.issparse(matrix) and not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -95,7 +95,7 @@ def take(rows: Any, positions: Array) -> Any:
 
 
 def concatenate(parts: list[Any]) -> Any:
-    """Several containers of rows as one."""
+    """Concatenate containers of rows."""
     if isinstance(parts[0], list):
         return [item for part in parts for item in part]
     if sparse.issparse(parts[0]):

@@ -1,7 +1,7 @@
 """Exact-size sampling that ignores order, chunking and repetition.
 
-An instance's key depends on its content and a seed alone; a sample is the distinct instances with
-the smallest keys. See docs/decisions/03-sampling-by-content.md.
+An instance's key depends only on its content and a seed; a sample consists of the distinct instances with the
+smallest keys. See docs/decisions/03-sampling-by-content.md.
 """
 
 import hashlib
@@ -22,14 +22,13 @@ Hash = Callable[[Chunk], Array]
 
 
 class OpaqueObjectError(TypeError):
-    """An object without canonical bytes; it can only be told apart by its row number."""
+    """An object without canonical bytes, which can only be identified by its row number."""
 
 
 def content_hash(chunk: Chunk) -> Array:
     """A 64-bit hash of each row's content.
 
-    Equal rows get equal hashes: dense as CSR, float32 as float64 of the same value, any order of
-    dictionary keys.
+    Equal rows have equal hashes, whether dense or CSR, float32 or float64, and in any order of dictionary keys.
     """
     from apnc.loops.hashing import hash_dense, hash_sparse
 
@@ -43,7 +42,7 @@ def content_hash(chunk: Chunk) -> Array:
 
 
 def row_number_hash(chunk: Chunk) -> Array:
-    """Row numbers, for rows that have no content to hash (a given kernel matrix, opaque objects)."""
+    """Row numbers, for rows without content to hash (a precomputed kernel matrix, opaque objects)."""
     return np.arange(chunk.carry.start, chunk.carry.stop, dtype=np.uint64)
 
 
@@ -78,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Sketch:
-    """The ``size`` smallest distinct keys and the weight of each; keys ascend."""
+    """The ``size`` smallest distinct keys in ascending order, and the weight of each."""
 
     keys: Array
     weights: Array
@@ -87,6 +86,7 @@ class Sketch:
     def __add__(self, other: "Sketch") -> "Sketch":
         keys, weights = other.keys, other.weights
         if len(self.keys) == self.size:
+            # A full sketch only needs keys up to its largest; filtering first keeps the merge small.
             within = np.searchsorted(keys, self.keys[-1], side="right")
             keys, weights = keys[:within], weights[:within]
         if not len(keys):
@@ -102,7 +102,8 @@ class Sketch:
 
 
 def smallest(keys: Array, weights: Array, size: int) -> Sketch:
-    """Sketch of some keys; weights of equal keys are added up."""
+    """Sketch of the given keys; weights of equal keys are added."""
+    # Partitioning is cheaper than sorting all keys; the check makes sure that enough distinct ones remain.
     if len(keys) > 4 * size:
         near = keys <= np.partition(keys, 2 * size)[2 * size]
         if len(np.unique(keys[near])) >= size:
@@ -117,7 +118,7 @@ def smallest(keys: Array, weights: Array, size: int) -> Sketch:
 
 @dataclass(frozen=True)
 class Census:
-    """What one pass over the data counts: rows, weight, a sketch for each purpose, and columns if asked for."""
+    """Statistics of one pass over the data: rows, weight, a sketch per purpose, and column statistics if wanted."""
 
     n_rows: int
     n_positive: int
@@ -142,8 +143,8 @@ class TakeCensus:
     Attributes
     ----------
     hashes : content of each row as 64 bits.
-    samples : purpose -> (seed, size). Rows of weight zero do not exist.
-    describe : whether statistics of the columns are wanted.
+    samples : purpose -> (seed, size). Rows of weight zero are ignored.
+    describe : whether to compute column statistics.
 
     """
 
@@ -186,7 +187,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Gather:
-    """Algorithms 3 and 4, emit: the rows of a chunk whose key was chosen, once each."""
+    """Algorithms 3 and 4, emit: the distinct rows of a chunk whose key was chosen."""
 
     hashes: Hash
     chosen: Mapping[str, tuple[int, Array]]
@@ -196,6 +197,7 @@ class Gather:
         found = {}
         for name, (seed, wanted) in self.chosen.items():
             keys = keys_of(hashes, seed)
+            # The wanted keys ascend: one comparison discards nearly all rows before the slower isin.
             positions = np.flatnonzero(keys <= wanted[-1])
             positions = positions[np.isin(keys[positions], wanted)]
             once, first = np.unique(keys[positions], return_index=True)
@@ -206,7 +208,7 @@ class Gather:
 def merge_gathered(
     one: dict[str, tuple[Array, Any]], two: dict[str, tuple[Array, Any]]
 ) -> dict[str, tuple[Array, Any]]:
-    """Rows found in two parts of the data, each key once."""
+    """Merge rows found in two parts of the data, with each key once."""
     merged = {}
     for name, (keys, rows) in one.items():
         more_keys, more_rows = two[name]
@@ -227,7 +229,8 @@ def draw(
 ) -> tuple[Census, dict[str, Sample]]:
     """Algorithms 3 and 4, lines 1 to 6: count the data and draw every sample.
 
-    Two passes: keys first, then only the chosen rows; ``counted`` is told in between what the first one found.
+    Two passes: one over the keys, and one that gathers the chosen rows; ``counted`` is called in between with the
+    census of the first.
     """
     census = chunks.reduce(TakeCensus(hashes, samples, describe), Census.__add__)
     if counted is not None:

@@ -1,4 +1,4 @@
-"""Features brought to comparable size before any kernel sees them."""
+"""Scaling of features before the kernel is applied."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,23 +11,23 @@ from apnc.stored import largest, require, stored
 from apnc.typing import Array
 
 SCALES = ("minmax", "standard", "unit")
-#: Digits kept of a column's statistics, so that they do not depend on how the rows were cut into chunks.
+#: Significant digits of a column's statistics, so that they do not depend on how rows are split into chunks.
 DIGITS = 10
 #: A column whose values differ by no more than this share of the largest is constant.
 CONSTANT = 1e-13
-#: Largest factor, and largest shift in units of a column's size, that a model file may have.
+#: Largest factor, and largest shift in units of a column's size, accepted from a model file.
 LARGEST_FACTOR, LARGEST_SHIFT = 1e100, 1e20
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Statistics of each column over rows that count.
+    """Statistics of each column over rows with positive weight.
 
     Attributes
     ----------
-    weight : of all rows.
-    mean, spread : arrays of shape (d,), the weighted mean and sum of squared deviations from it.
-    low, high : arrays of shape (d,).
+    weight : total weight.
+    mean, spread : arrays of shape (d,), the weighted mean and the weighted sum of squared deviations from it.
+    low, high : arrays of shape (d,), minimum and maximum.
 
     """
 
@@ -40,7 +40,7 @@ class Columns:
     @classmethod
     @np.errstate(over="ignore", invalid="ignore")
     def of(cls, rows: Array, weights: Array) -> "Columns":
-        """Of some rows of positive weight."""
+        """Statistics of rows with positive weight."""
         wide = np.asarray(rows, dtype=np.float64)
         if not len(wide):
             nothing = np.zeros(rows.shape[1])
@@ -51,6 +51,7 @@ class Columns:
 
     @np.errstate(over="ignore", invalid="ignore")
     def __add__(self, other: "Columns") -> "Columns":
+        # The pairwise update of Chan, Golub and LeVeque: sums of squares would cancel for columns far from zero.
         weight = self.weight + other.weight
         share = other.weight / weight if weight else 0.0
         apart = other.mean - self.mean
@@ -80,7 +81,7 @@ class Scaling:
     factor: Array
 
     def check(self) -> None:
-        """A known kind, with a shift and a positive factor for each column."""
+        """Require a known kind, with a shift and a positive factor for each column."""
         require(self.kind in SCALES, f"kind is {self.kind!r}, expected one of {', '.join(SCALES)}")
         shift, factor = self.shift, self.factor
         require(
@@ -97,21 +98,23 @@ class Scaling:
             require(largest(shift * factor) <= LARGEST_SHIFT, "shifts are too large for their factors")
 
     def check_landmarks(self, landmarks: Any) -> None:
-        """Raise a ValueError for landmarks that cannot have been scaled like this."""
-        require(hasattr(landmarks, "shape"), "scaling does not go with landmarks that are no vectors")
+        """Raise a ValueError for landmarks that cannot have been scaled this way."""
+        require(hasattr(landmarks, "shape"), "scaling needs landmarks that are vectors")
         if self.kind != "unit":
-            require(not sparse.issparse(landmarks), f"scaling {self.kind} does not go with sparse landmarks")
+            require(
+                not sparse.issparse(landmarks), f"scaling {self.kind} cannot be used with sparse landmarks"
+            )
             d = landmarks.shape[1]
             require(self.shift.shape == (d,), f"scaling of {len(self.shift)} columns, landmarks have {d}")
 
     @classmethod
     def unit(cls) -> "Scaling":
-        """Rows divided by their norm; it has nothing to learn."""
+        """Divide rows by their norm; nothing is learned."""
         return cls("unit", np.empty(0), np.empty(0))
 
     @classmethod
     def learned(cls, kind: str, columns: Columns) -> "Scaling":
-        """To [0, 1], or to mean 0 and variance 1; constant columns become 0."""
+        """Scale to [0, 1], or to mean 0 and variance 1; constant columns become 0."""
         largest = np.maximum(np.abs(columns.low), np.abs(columns.high))
         constant = columns.high - columns.low <= CONSTANT * largest
         if kind == "minmax":
@@ -123,24 +126,25 @@ class Scaling:
                 f"scale='standard' needs squares of features within the range of float64; they reach "
                 f"{largest.max():.3g}. Multiply them by a constant first, or use scale='minmax'."
             )
+        # The mean is rounded in units of the column's size; its own leading digits could be too coarse.
         mean = np.where(constant, columns.low, np.round(columns.mean / size, DIGITS) * size)
         return cls(kind, mean, 1 / size)
 
     @np.errstate(over="ignore", invalid="ignore")
     def __call__(self, rows: Any, dtype: type) -> Any:
-        """Scaled rows of the same container, in ``dtype``."""
+        """Scaled rows in the same kind of container, in ``dtype``."""
         if self.kind == "unit":
             return unit_rows(rows, dtype)
         return ((rows - self.shift) * self.factor).astype(dtype, copy=False)
 
 
 def rounded(values: Array) -> Array:
-    """To ``DIGITS`` significant digits."""
+    """Round to ``DIGITS`` significant digits."""
     return np.array([float(f"{value:.{DIGITS}g}") for value in values])
 
 
 def unit_rows(rows: Any, dtype: type) -> Any:
-    """Rows divided by their L2 norm; zero rows stay."""
+    """Rows divided by their L2 norm; zero rows stay zero."""
     wide = rows.astype(np.float64)
     squares = wide.multiply(wide) if sparse.issparse(rows) else wide**2
     norms = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
@@ -155,7 +159,7 @@ def unit_rows(rows: Any, dtype: type) -> Any:
 
 @dataclass(frozen=True)
 class Scale:
-    """Map: a chunk's rows scaled."""
+    """Map: scale a chunk's rows."""
 
     scaling: Scaling
     dtype: type

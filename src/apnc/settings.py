@@ -1,4 +1,4 @@
-"""What the user asked of a fit, and the sizes and seeds that follow from it."""
+"""The user's settings of a fit, and the sizes and seeds derived from them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from apnc.kernels import KernelChoice
 from apnc.sampling import Sample
 
 BANDWIDTH_SAMPLE = 1000
-#: ``n_landmarks="auto"`` lies between these.
+#: Range of ``n_landmarks="auto"``.
 FEW_LANDMARKS, MANY_LANDMARKS = 300, 2000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asked for; sizes may be ``"auto"``.
+    """The user's settings; sizes may be ``"auto"``.
 
     Attributes
     ----------
-    kernel, embedding, scale : what rows are made of.
+    kernel, embedding, scale : how rows are embedded.
     n_landmarks, n_components : l and m.
-    most_landmarks, most_components : l and m at most, where they are "auto".
-    n_clusters : k; 0 for an embedding alone, of which the rest has no meaning.
+    most_landmarks, most_components : upper limits of l and m if they are "auto".
+    n_clusters : k; 0 for an embedding alone, which ignores the settings of the clustering.
     init : a name, start labels, or k instances.
 
     """
@@ -45,13 +45,13 @@ class Settings:
 
     @property
     def needs_all_rows(self) -> bool:
-        """Whether the start is the means of a partition of the data."""
+        """Whether the first centroids are the means of a partition of all rows."""
         return not isinstance(self.init, Sample) and (
             not isinstance(self.init, str) or self.init == "random-partition"
         )
 
     def sizes(self, n_distinct: float) -> tuple[int, int]:
-        """Expected l for so many distinct instances, and m at most."""
+        """Expected l for ``n_distinct`` distinct instances, and the maximum m."""
         asked = self.n_landmarks
         l = self.auto_landmarks(n_distinct) if asked == "auto" else int(min(n_distinct, int(asked)))  # noqa: E741
         if self.n_components != "auto":
@@ -59,11 +59,11 @@ class Settings:
         return l, int(min(self.embedding.most_components(l, self.n_clusters), self.most_components))
 
     def auto_landmarks(self, n_distinct: float) -> int:
-        """``n_landmarks="auto"``, as far as memory allows it."""
+        """``n_landmarks="auto"``, limited by memory."""
         return int(min(auto_landmarks(n_distinct, self.n_clusters), self.most_landmarks))
 
     def sample_sizes(self) -> dict[str, int]:
-        """Instances in each sample, at most."""
+        """Maximum number of instances in each sample."""
         asked, k = self.n_landmarks, self.n_clusters
         sizes = {
             "landmarks": max(MANY_LANDMARKS, 4 * k) if asked == "auto" else int(asked),
@@ -73,7 +73,7 @@ class Settings:
 
 
 def auto_landmarks(n_distinct: float, n_clusters: int) -> int:
-    """``n_landmarks="auto"``: the root of the number of distinct instances, in [300, 2000], at least 4 k."""
+    """``n_landmarks="auto"``: the square root of the number of distinct instances, in [300, 2000], at least 4 k."""
     root = min(MANY_LANDMARKS, np.ceil(np.sqrt(n_distinct)))
     return int(min(n_distinct, max(FEW_LANDMARKS, 4 * n_clusters, root)))
 

@@ -1,4 +1,4 @@
-"""Classes whose objects are parts of model files; ``apnc.persistence`` knows them by their fields alone."""
+"""Registration of classes that are stored in model files; ``apnc.persistence`` uses only their fields."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
@@ -9,21 +9,23 @@ T = TypeVar("T", bound=type)
 
 #: Registered classes by name.
 STORED: dict[str, type] = {}
-#: Key of a field's metadata: what to do about a value that cannot be stored.
+#: Key of a field's metadata: advice for values that cannot be stored.
 OTHERWISE = "otherwise"
 
 
 def stored(kind: T) -> T:
-    """Class decorator, above ``@dataclass(frozen=True)``: objects of the class can be parts of model files.
+    """Class decorator, above ``@dataclass(frozen=True)``: instances of the class can be stored in model files.
 
-    Type hints of the fields say how they are stored: numbers, texts, JSON values, arrays, ``Rows``, functions, other
-    registered classes, tuples of them. A method ``check``, where there is one, raises a ValueError for values that
-    do not go together; it is called for every object that is read.
+    The type hints of the fields determine how they are stored: numbers, strings, JSON values, arrays, ``Rows``,
+    functions, other registered classes, tuples of them. An optional method ``check`` raises a ValueError for
+    inconsistent values; it is called for every object that is read.
     """
     if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         raise TypeError(f"{kind.__name__} must be a frozen dataclass to be stored.")
     if odd := [field.name for field in fields(kind) if not field.init or field.name == "type"]:
-        raise TypeError(f"{kind.__name__}.{odd[0]} cannot be stored: it is no argument, or is called 'type'.")
+        raise TypeError(
+            f"{kind.__name__}.{odd[0]} cannot be stored: it is not an argument, or is called 'type'."
+        )
     known = STORED.get(kind.__name__, kind)
     if known.__module__ != kind.__module__:
         raise ValueError(
@@ -34,7 +36,7 @@ def stored(kind: T) -> T:
 
 
 def require(holds: Any, reason: str) -> None:
-    """Raise a ValueError with the reason unless something holds."""
+    """Raise a ValueError with the reason unless the condition holds."""
     if not holds:
         raise ValueError(reason)
 

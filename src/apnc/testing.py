@@ -1,4 +1,4 @@
-"""Checks for those who extend apnc."""
+"""Checks for extensions of apnc."""
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -18,13 +18,13 @@ def check_embedding(embedding: Embedding, seed: int = 0) -> None:
 
     Parameters
     ----------
-    embedding : any object of a subclass of ``apnc.Embedding``.
-    seed : of the generated data and of the embedding's random choices.
+    embedding : an instance of a subclass of ``apnc.Embedding``.
+    seed : for the generated data and the embedding's random choices.
 
     Raises
     ------
     AssertionError
-        Naming the property that does not hold, with what was found.
+        If a property does not hold; the message names it and gives the numbers.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(_N_ROWS, _N_FEATURES)) + 3 * rng.integers(0, 2, size=(_N_ROWS, 1))
@@ -35,7 +35,7 @@ def check_embedding(embedding: Embedding, seed: int = 0) -> None:
 
 
 def fit_on(embedding: Embedding, X: Array, kernel: Kernel, seed: int) -> Coefficients:
-    """Coefficients from the first rows of X as landmarks."""
+    """Coefficients with the first rows of X as landmarks."""
     return embedding.coefficients(X[:_N_LANDMARKS], kernel, _N_COMPONENTS, np.random.default_rng(seed))
 
 
@@ -56,7 +56,7 @@ def check_property_1_linear(embedding: Embedding, X: Array, seed: int) -> None:
 
 
 def check_property_2_kernelized(embedding: Embedding, X: Array, seed: int) -> None:
-    """Y depends on the kernel alone: coordinates that give the same kernel give the same distances."""
+    """Y depends only on the kernel: coordinates with the same kernel have the same distances."""
     kernel = VectorKernel("rbf", gamma=0.05)
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(_N_FEATURES, _N_FEATURES)))[0]
     distances = []

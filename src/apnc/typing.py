@@ -1,4 +1,4 @@
-"""Names of types that are used everywhere."""
+"""Type aliases used throughout the package."""
 
 from typing import Any
 

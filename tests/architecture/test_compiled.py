@@ -44,4 +44,4 @@ def test_a_read_only_install_caches_in_the_users_folder(installed, tmp_path):
 
 def test_nowhere_to_write_is_no_error(installed, tmp_path):
     said = fit(installed, "/dev/null", verbose=1)
-    assert said.count("compiling the loops (in every process: no cache folder can be written") == 1
+    assert said.count("compiling the loops (in every process: no cache folder is writable") == 1

@@ -99,5 +99,5 @@ def test_released_after_a_failure(case):
     held = []
     with pytest.raises(KeyboardInterrupt):
         interrupted(chunks, held)
-    with pytest.raises(RuntimeError, match="context, which is over"):
+    with pytest.raises(RuntimeError, match="the context that cached them has ended"):
         held[0].reduce(size, int.__add__)

@@ -62,7 +62,7 @@ def test_fit_and_predict(folder):
     run(folder, "predict", "digits.apnc", "digits.parquet", "--labels", "here.parquet", "--quiet")
     np.testing.assert_array_equal(labels_in(folder / "here.parquet"), expected)
     done = run(folder, *fit, *MASTER, "--labels", "labels.parquet", code=2)
-    assert "labels.parquet is there already" in done.stderr
+    assert "labels.parquet already exists" in done.stderr
 
 
 def test_spark_submit_with_a_kernel_function(folder):
@@ -81,7 +81,7 @@ def test_spark_submit_with_a_kernel_function(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--master", "local[2]"), "--master local[2] goes with --engine spark"),
+        (("--master", "local[2]"), "--master local[2] needs --engine spark"),
         (("--engine", "spork"), "Did you mean"),
         ((*MASTER, "--memory-limit", "1GB"), "spark.executor.memory"),
         ((*MASTER, "--drop-null"), "cannot be used with a Spark DataFrame"),

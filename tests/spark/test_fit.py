@@ -140,7 +140,7 @@ def test_single_names_and_contradictions(frame_of, digits):
     assert "x0" not in apnc.sources.open(frame_of(digits), exclude="x0").columns
     with pytest.raises(ValueError, match=r"exclude= has nothing to do"):
         apnc.sources.open(vectors, columns=["features"], exclude=["id"])
-    with pytest.raises(ValueError, match=r"columns= and exclude= have nothing to do"):
+    with pytest.raises(ValueError, match=r"columns= and exclude= cannot be used"):
         apnc.sources.open(frame_of(digits), object_field="x0", exclude=["id"])
 
 

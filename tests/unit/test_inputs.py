@@ -237,7 +237,7 @@ X3 = np.arange(12.0).reshape(6, 2)
         ({"embedding": StableEmbedding}, X3, "instance, not the class"),
         ({"init": "kmeans++"}, X3, r"Did you mean 'k-means\+\+'"),
         ({"gamma": -1}, X3, "positive number"),
-        ({"gamma": "locl"}, X3, "must be a positive number or 'local'; left out, it is tuned"),
+        ({"gamma": "locl"}, X3, "must be a positive number or 'local'; by default it is tuned"),
         ({"gamma": "local", "kernel": "sigmoid"}, X3, "takes a number"),
         ({"gamma": 2.0, "kernel": "linear"}, X3, "no effect"),
         ({"kernel_params": {"p": 1}}, X3, r"kernel_params=\{'p': 1\} has no effect with kernel='rbf'"),

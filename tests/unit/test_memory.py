@@ -94,7 +94,7 @@ def test_psutil_where_proc_is_not_there(elsewhere):
 
 def test_a_limit_means_something_without_proc(elsewhere):
     X = np.random.default_rng(0).normal(size=(5000, 4))
-    with pytest.raises(ValueError, match=r"memory_limit=520MB is too small.*\(500MB is in use already"):
+    with pytest.raises(ValueError, match=r"memory_limit=520MB is too small.*\(500MB already in use"):
         KernelKMeans(3, n_landmarks=500, memory_limit="520MB", random_state=0).fit(X)
     roomy = KernelKMeans(3, memory_limit="2GB", random_state=0)
     np.testing.assert_array_equal(roomy.fit(X).labels_, KernelKMeans(3, random_state=0).fit(X).labels_)

@@ -227,7 +227,7 @@ def test_a_method_in_a_file():
         (OUTSIDE, "Missing option --n-clusters (-k)."),
         (("--method", "kernal", "-k", 3), "method='kernal' is unknown. Did you mean 'kernel'?"),
         (("--method", "outside:Other", "-k", 3), "--method outside:Other: outside has no Other."),
-        (("--method", "outside:Parameter", "-k", 3), "that is not a class of estimators"),
+        (("--method", "outside:Parameter", "-k", 3), "this is not an estimator class"),
         (("--method", "nothere:Other", "-k", 3), "No module named 'nothere'"),
         (("--method", "embedding"), "KernelEmbedding finds no clusters, so there are no labels"),
     ],

@@ -241,22 +241,22 @@ def test_the_number_of_rows_may_be_known_at_the_end(tmp_path):
 @pytest.mark.parametrize(
     ("n_ids", "found"),
     [
-        (90, "end after 90 rows, where row 90 was read"),
-        (101, "go on after the 100 rows"),
-        (0, "end after 0 rows, where row 0 was read"),
+        (90, "end after 90 rows, but row 90 was read"),
+        (101, "continue after the 100 rows"),
+        (0, "end after 0 rows, but row 0 was read"),
     ],
 )
 def test_ids_of_another_number_of_rows(tmp_path, kind, n_ids, found):
     labels, _ = example()
     ids = ids_for(["key"], id_batches({"key": list(range(n_ids))}, 13), 100)
-    with pytest.raises(ValueError, match=f"id columns key .*{found}.*changed meanwhile"):
+    with pytest.raises(ValueError, match=f"id columns key .*{found}.*changed since"):
         write_labels(tmp_path / f"l{kind}", chunked(labels, np.arange(100), 7), ids)
     assert names_in(tmp_path) == []
 
 
 def test_skipped_rows_at_the_end_are_counted(tmp_path):
     labels, _ = example(50)
-    for n_ids, found in [(79, "end after 79 of the 80 rows"), (81, "go on after the 80 rows")]:
+    for n_ids, found in [(79, "end after 79 of the 80 rows"), (81, "continue after the 80 rows")]:
         ids = ids_for(["key"], id_batches({"key": list(range(n_ids))}, 13), 80)
         with pytest.raises(ValueError, match=found):
             write_labels(tmp_path / "l.csv", [(labels, np.arange(50))], ids)
@@ -284,9 +284,9 @@ def test_an_id_column_called_label(tmp_path):
         raise AssertionError("the check comes before any work")
         yield
 
-    with pytest.raises(ValueError, match="Id column 'label' has the name"):
+    with pytest.raises(ValueError, match="Id column 'label' has the same name"):
         write_labels(tmp_path / "l.csv", never(), ids_for(["key", "label"], never(), 3))
-    with pytest.raises(ValueError, match="Id column 'y1' has the name"):
+    with pytest.raises(ValueError, match="Id column 'y1' has the same name"):
         write_embedding(tmp_path / "l.csv", never(), ids_for(["y1"], never(), 3), 2)
     check_names(["y2", "row"], ["y0", "y1"])
     assert names_in(tmp_path) == []
@@ -388,7 +388,7 @@ def test_arrays_in_fortran_order_and_float64(tmp_path):
 
 
 def test_an_array_takes_no_ids(tmp_path):
-    with pytest.raises(ValueError, match=r"Y\.npy: an array has no place for the id columns key"):
+    with pytest.raises(ValueError, match=r"Y\.npy: an array cannot hold the id columns key"):
         write_embedding(tmp_path / "Y.npy", [], ids_for(["key"], [], 0), 2)
     assert names_in(tmp_path) == []
 

@@ -1,4 +1,4 @@
-"""The methods the paper compares with, under the same kernels, starts and conventions as ``KernelKMeans``."""
+"""The methods that the paper compares with, with the kernels, starts and conventions of ``KernelKMeans``."""
 
 from apnc.baselines.approx import ApproxKernelKMeans
 from apnc.baselines.dasc import BucketSpectralClustering

@@ -24,12 +24,12 @@ from apnc.sampling import Sample
 from apnc.sources import InMemory
 from apnc.typing import Array
 
-#: Rows whose norms are taken together, so that a second matrix as large as K_B never exists.
+#: Rows whose norms are computed together, to avoid a second matrix as large as K_B.
 ROWS_AT_A_TIME = 4096
 
 
 class SampledSpace(Space):
-    """The span of l samples: rows and centroids by their projections.
+    """The span of l samples: rows and centroids are represented by their projections.
 
     Inner products are K_B K-hat^+ K_B^T, those of the untruncated Nystroem embedding if the kernel is
     positive semi-definite.
@@ -61,7 +61,7 @@ class SampledSpace(Space):
 
 
 class SampledKernelKMeans(KernelSpaceKMeans):
-    """What methods on l sampled rows share: their parameters."""
+    """Base class of methods on l sampled rows, with their parameters."""
 
     def __init__(
         self,
@@ -96,22 +96,22 @@ class SampledKernelKMeans(KernelSpaceKMeans):
 class ApproxKernelKMeans(SampledKernelKMeans):
     """Approx KKM: kernel k-means with centroids restricted to the span of l sampled rows.
 
-    Centroids are alpha = U-hat K_B K-hat^+, with the plain pseudo-inverse as published: of an indefinite
-    kernel negative eigenvalues are kept, only those that are rounding are dropped.
+    Centroids are alpha = U-hat K_B K-hat^+, with the plain pseudo-inverse as published: negative eigenvalues of an
+    indefinite kernel are kept, and only rounding errors are dropped.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernel, gamma, coef0, degree, kernel_params, normalize_kernel
-        As of ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
     n_landmarks : int or "auto", default="auto"
         l. The samples are the landmarks of ``KernelKMeans`` with the same ``random_state``.
     init : {"random", "random-partition"} or array of n start labels, default="random"
         "random" starts from k rows, drawn by weight.
     n_init : int, default=1
-        Starts, of which the one of lowest inertia is kept.
+        Number of starts; the one with the lowest inertia is kept.
     max_iter : int, default=300
-        Times that rows are assigned and centroids updated; a last assignment follows.
+        Maximum number of assignments and updates; a last assignment follows.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -120,7 +120,7 @@ class ApproxKernelKMeans(SampledKernelKMeans):
     inertia_ : weighted sum of squared distances to the nearest centroid, of the rows' projections on the
         span; may be negative if the kernel is indefinite.
     n_iter_ : iterations of the best start.
-    gamma_ : gamma as used, None where the kernel has none.
+    gamma_ : gamma as used, None if the kernel has none.
     landmarks_ : the l samples (``landmark_indices_`` for precomputed kernels).
     n_landmarks_ : l as used.
 

@@ -20,29 +20,29 @@ from apnc.typing import Array
 
 
 class BucketSpectralClustering(SpectralClusterer):
-    """DASC: rows are put into buckets by a signature of bits, and clustered within each by their dense kernel.
+    """DASC: rows are grouped into buckets by a bit signature, and clustered within each by their dense kernel.
 
-    A bit tells on which side of a threshold the row lies along one dimension. Dimensions are drawn with
+    A bit says on which side of a threshold the row lies along one dimension. Dimensions are drawn with
     probability proportional to their range; the threshold is the lower edge of the emptiest of 20 bins. The
-    largest bucket takes in all that differ from it by one bit, then the next one that is left. While there are
-    more buckets than half of the clusters, the smallest joins the one of nearest signature. Each bucket gets
-    clusters by its share of the rows, at least one. These rules are one reading of the method, not its authors'
-    code. Rows that were not part of the fit have no label.
+    largest bucket absorbs all that differ from it by one bit, then the next remaining one does. While there are
+    more buckets than half the clusters, the smallest is merged into the one with the nearest signature. Each bucket
+    gets clusters in proportion to its rows, at least one. These rules are one reading of the method, not its
+    authors' code. Rows that were not part of the fit cannot be labelled.
 
     Parameters
     ----------
     n_clusters : int, default=8
     gamma : float, "local" or None, default=None
-        Of the rbf kernel, as of ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        Of the rbf kernel, as in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
     n_bits : int or "auto", default="auto"
-        Bits of a signature. "auto": half of log2 n, rounded up, less one.
+        Bits of a signature. "auto": half of log2 n, rounded up, minus one.
     init : {"random", "random-partition"}, default="random"
         How k-means starts within a bucket.
     n_init : int, default=1
-        Starts in a bucket, of which the one of lowest inertia is kept.
+        Number of starts in a bucket; the one with the lowest inertia is kept.
     max_iter : int, default=300
     memory_bytes : int, default=2**32
-        What the kernel matrix of a bucket may take; a larger one is refused.
+        Maximum size of a bucket's kernel matrix; a larger one is refused.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -50,7 +50,7 @@ class BucketSpectralClustering(SpectralClusterer):
     labels_ : array of shape (n,), int32.
     buckets_ : array of shape (n,), the bucket of each row.
     gamma_ : gamma as used.
-    n_iter_ : most iterations of a bucket.
+    n_iter_ : largest number of iterations in a bucket.
 
     """
 
@@ -78,7 +78,7 @@ class BucketSpectralClustering(SpectralClusterer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster X, an array, sparse matrix or data frame; y is ignored."""
         if not isinstance(self.init, str):
-            raise ValueError(f"init must be one of {', '.join(INITS)}: the start of each bucket is its own.")
+            raise ValueError(f"init must be one of {', '.join(INITS)}: each bucket starts separately.")
         checks.check_gamma("rbf", self.gamma)
         n_bits = checks.size_or_auto("n_bits", self.n_bits)
         memory = checks.non_negative("memory_bytes", self.memory_bytes)
@@ -129,7 +129,7 @@ def _starts(Y: Array, k: int, settings: Settings, seed: int) -> Iterator[Array]:
 
 
 def numbered(buckets: Array, labels: list[Array]) -> Array:
-    """Labels of all rows, int32, from those within each bucket."""
+    """Labels of all rows, int32, from the labels within each bucket."""
     found = np.empty(len(buckets), dtype=np.int32)
     first = 0
     for bucket, within in enumerate(labels):

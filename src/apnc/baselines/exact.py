@@ -1,4 +1,4 @@
-"""Exact kernel k-means (Eq. 1 and 2), and the estimator it shares with its approximations."""
+"""Exact kernel k-means (Eq. 1 and 2), and the base class it shares with its approximations."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -30,7 +30,7 @@ from apnc.typing import Array
 
 
 class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
-    """Kernel k-means with centroids in the kernel's own space; subclasses say which combinations."""
+    """Kernel k-means with centroids in the kernel's space; subclasses define which combinations they may be."""
 
     _kernel: Kernel
     _columns: Any
@@ -47,8 +47,7 @@ class KernelSpaceKMeans(ClusterMixin, BaseEstimator):
         X : array, sparse matrix, data frame, or list of objects with a kernel function.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
-            A row of weight 2 counts as two equal rows; rows of weight 0 do not exist for the fit, but are
-            labelled.
+            A row of weight 2 counts as two equal rows; rows of weight 0 are ignored by the fit, but are labelled.
 
         """
         rows = checks.read_rows(self, X, reset=True)
@@ -111,12 +110,12 @@ def _own_and_largest(chunk: Chunk) -> Chunk:
 
 
 class ExactSpace(Space):
-    """Eq. 2 as it stands: centroids are combinations of all rows, and K is read once an iteration.
+    """Eq. 2 as written: centroids are combinations of all rows, and K is read once per iteration.
 
     Parameters
     ----------
     K : chunks of the kernel matrix, shape (n, n).
-    kernel, rows : what K is computed from.
+    kernel, rows : from which K is computed.
 
     """
 
@@ -142,15 +141,15 @@ class ExactKernelKMeans(KernelSpaceKMeans):
     ----------
     n_clusters : int, default=8
     kernel, gamma, coef0, degree, kernel_params, normalize_kernel
-        As of ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
     init : {"random", "random-partition"} or array of n start labels, default="random"
         "random" starts from k rows, drawn by weight.
     n_init : int, default=1
-        Starts, of which the one of lowest inertia is kept.
+        Number of starts; the one with the lowest inertia is kept.
     max_iter : int, default=300
-        Times that rows are assigned and centroids updated; a last assignment follows.
+        Maximum number of assignments and updates; a last assignment follows.
     memory_bytes : int, default=2**30
-        The kernel matrix is kept if its 8 n^2 bytes are no more, else computed anew in each iteration.
+        The kernel matrix is kept in memory if its 8 n^2 bytes fit, else recomputed in each iteration.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -159,7 +158,7 @@ class ExactKernelKMeans(KernelSpaceKMeans):
     inertia_ : weighted sum of squared distances to the nearest centroid; may be negative if the kernel is
         indefinite.
     n_iter_ : iterations of the best start.
-    gamma_ : gamma as used, None where the kernel has none.
+    gamma_ : gamma as used, None if the kernel has none.
 
     """
 
@@ -198,7 +197,7 @@ class ExactKernelKMeans(KernelSpaceKMeans):
 
 @contextmanager
 def exact_space(problem: Problem, memory_bytes: float) -> Iterator[Space]:
-    """The space of all rows of a problem; K is kept if it takes no more memory than that."""
+    """The space of all rows of a problem; K is kept in memory if it fits in ``memory_bytes``."""
     n, k = len(problem.weights), problem.settings.n_clusters
     chunks = InMemory(problem.rows, problem.weights).data(Layout(8 * (n + k), n_threads(None))).chunks
     K = kernel_matrix(chunks, problem.kernel, problem.rows)

@@ -24,9 +24,9 @@ from apnc.settings import derive
 from apnc.sources import InMemory
 from apnc.typing import Array
 
-#: Kernels of x - y alone, whose Fourier transform is a distribution that can be drawn from.
+#: Shift-invariant kernels, whose Fourier transform is a distribution that can be sampled.
 SHIFT_INVARIANT = ("rbf", "laplacian")
-#: Singular values below this share of the largest are rounding of float32 features.
+#: Singular values below this share of the largest are rounding errors of float32 features.
 RANK = 1e-5
 
 
@@ -48,12 +48,12 @@ class FourierFeatures:
         return chunk.with_rows(self.vectors(chunk.rows))
 
     def vectors(self, rows: Any) -> Array:
-        """What is clustered of some rows."""
+        """The vectors to cluster."""
         features = self.features(rows)
         return features if self.projection is None else features @ self.projection
 
     def features(self, rows: Any) -> Array:
-        """All features of some rows, shape (n, 2 D)."""
+        """All features, shape (n, 2 D)."""
         phases = np.asarray(rows @ self.frequencies)
         features = np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
         return (features / np.sqrt(phases.shape[1])).astype(np.float32)
@@ -86,13 +86,13 @@ def singular_projection(rows: Chunks, fourier: FourierFeatures, k: int) -> Array
 
 
 class _FourierClusterer(ClusterMixin, BaseEstimator):
-    """What RFF and SV-RFF share: all but the vectors that are clustered."""
+    """Base class of RFF and SV-RFF, which differ only in the vectors that are clustered."""
 
     _fourier: FourierFeatures
 
     @abstractmethod
     def _embedding(self, fourier: FourierFeatures, rows: Chunks, k: int) -> FourierFeatures:
-        """The map from rows to the vectors that are clustered."""
+        """The map from rows to the vectors to cluster."""
 
     def __init__(
         self,
@@ -123,8 +123,7 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
         X : array, sparse matrix or data frame.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
-            A row of weight 2 counts as two equal rows; rows of weight 0 do not exist for the fit, but are
-            labelled.
+            A row of weight 2 counts as two equal rows; rows of weight 0 are ignored by the fit, but are labelled.
 
         """
         choice = self._choice()
@@ -150,7 +149,7 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
         if not isinstance(self.kernel, str) or self.kernel not in SHIFT_INVARIANT:
             shown = repr(self.kernel) if isinstance(self.kernel, str) else "a function"
             raise ValueError(
-                f"kernel={shown} has no random Fourier features: they need a kernel of x - y alone, "
+                f"kernel={shown} has no random Fourier features: they need a shift-invariant kernel, "
                 f"{' or '.join(map(repr, SHIFT_INVARIANT))}. KernelKMeans takes any kernel."
             )
         checks.check_gamma(self.kernel, self.gamma)
@@ -181,23 +180,23 @@ class _FourierClusterer(ClusterMixin, BaseEstimator):
 
 
 class FourierKMeans(_FourierClusterer):
-    """RFF: k-means on random Fourier features, whose inner products are about those of the kernel.
+    """RFF: k-means on random Fourier features, whose inner products approximate the kernel.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernel : {"rbf", "laplacian"}, default="rbf"
-        Only kernels of x - y alone have such features.
+        Only shift-invariant kernels have such features.
     gamma : float, "local" or None, default=None
-        As of ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
     n_frequencies : int, default=500
         D. Each gives a cosine and a sine, so rows become vectors of length 2 D.
     init : {"random", "random-partition"} or array of n start labels, default="random"
-        "random" starts from k rows, those of the other methods with the same ``random_state``.
+        "random" starts from k rows, the same as in the other methods with this ``random_state``.
     n_init : int, default=1
-        Starts, of which the one of lowest inertia is kept.
+        Number of starts; the one with the lowest inertia is kept.
     max_iter : int, default=300
-        Times that rows are assigned and centroids updated; a last assignment follows.
+        Maximum number of assignments and updates; a last assignment follows.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -218,12 +217,12 @@ class FourierKMeans(_FourierClusterer):
 class SingularFourierKMeans(_FourierClusterer):
     """SV-RFF: k-means on the k leading left singular vectors of the random Fourier features.
 
-    The vectors come from the Gram matrix of the features, 2 D x 2 D, summed up in one pass.
+    The vectors come from the 2 D x 2 D Gram matrix of the features, computed in one pass.
 
     Parameters
     ----------
     n_clusters, kernel, gamma, n_frequencies, init, n_init, max_iter, random_state
-        As of ``FourierKMeans``.
+        As in ``FourierKMeans``.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Lloyd's iterations in a kernel's own space (Eq. 1 and 2): centroids are combinations of instances."""
+"""Lloyd's iterations in the kernel's space (Eq. 1 and 2): centroids are combinations of instances."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ from apnc.typing import Array
 
 @dataclass(frozen=True)
 class Problem:
-    """A fit made ready.
+    """A prepared fit.
 
     Attributes
     ----------
-    data, drawn : all rows, and the samples that ``KernelKMeans`` draws of them.
+    data, drawn : all rows, and the samples that ``KernelKMeans`` would draw from them.
     kernel : with every parameter resolved.
-    exists : array of shape (n,), which rows have a weight.
+    exists : array of shape (n,), which rows have positive weight.
     rows, weights : those rows, and their weights.
-    settings : what the user wants of the samples and of the clustering.
+    settings : the user's settings for sampling and clustering.
 
     """
 
@@ -56,7 +56,7 @@ def pose(rows: Any, weights: Array, settings: Settings) -> Problem:
 
 
 def start(problem: Problem, restart: int) -> Array:
-    """First centroids as memberships of the rows, shape (n, k); empty ones get the mean of all."""
+    """First centroids as memberships of the rows, shape (n, k); empty clusters get the overall mean."""
     weights = problem.weights
     if not problem.settings.needs_all_rows:
         return one_hot(random_start(problem, restart), len(weights))
@@ -67,7 +67,7 @@ def start(problem: Problem, restart: int) -> Array:
 
 
 def random_start(problem: Problem, restart: int) -> Array:
-    """Numbers of k rows, the instances that ``KernelKMeans(init="random", n_init=1)`` starts from."""
+    """Row numbers of the k instances that ``KernelKMeans(init="random", n_init=1)`` starts from."""
     settings, sample = problem.settings, problem.drawn.samples["seeding"]
     rng = np.random.default_rng([derive(settings.seed, "seeds"), restart])
     positions = np.arange(len(sample))[:, None]
@@ -95,7 +95,7 @@ def random_partition(problem: Problem, restart: int) -> Array:
 
 @dataclass(frozen=True)
 class KernelPart:
-    """Map: a chunk's rows to their rows of the kernel matrix, float64."""
+    """Map: from a chunk's rows to their rows of the kernel matrix, float64."""
 
     against: KernelRows
 
@@ -134,17 +134,17 @@ class Centroids:
         return self.squares - 2 * products
 
     def slack(self, largest: Array) -> Array:
-        """Scores of a row this close are a tie, given its largest kernel value, shape (n,)."""
+        """The difference up to which scores of a row are a tie, given its largest kernel value, shape (n,)."""
         return rounding(largest + np.abs(self.squares).max())
 
     def __call__(self, chunk: Chunk) -> Chunk:
-        """Map: kernel rows of a chunk to labels."""
+        """Map: from kernel rows of a chunk to labels."""
         scores = self.scores(chunk.rows @ self.coefficients)
         return chunk.with_rows(nearest(scores, self.slack(largest_entries(chunk.rows))))
 
 
 def nearest(scores: Array, slack: Array) -> Array:
-    """Eq. 1: the nearest centroid of each row, int32; of a tie the lowest number."""
+    """Eq. 1: the nearest centroid of each row, int32; ties go to the lowest number."""
     return (scores <= (scores.min(axis=1) + slack)[:, None]).argmax(axis=1).astype(np.int32)
 
 
@@ -154,14 +154,14 @@ def largest_entries(K: Array) -> Array:
 
 
 def rounding(magnitude: Array) -> Array:
-    """What cannot be told from zero among numbers of this magnitude."""
+    """The rounding error of numbers of this magnitude."""
     from apnc.loops.nearest import TIE
 
     return TIE * magnitude
 
 
 class Space(ABC):
-    """The rows of a fit as points among which centroids are formed.
+    """The rows of a fit as points, from which centroids are formed.
 
     Attributes
     ----------
@@ -192,8 +192,8 @@ class Assignment:
     ----------
     centroids : the k centroids.
     labels : array of shape (n,), int32.
-    distances : array of shape (n,), squared, to the own centroid.
-    slack : array of shape (n,), the rounding of the distances.
+    distances : array of shape (n,), squared distances to the assigned centroid.
+    slack : array of shape (n,), rounding errors of the distances.
 
     """
 
@@ -226,8 +226,8 @@ def best_run(space: Space, problem: Problem) -> Run:
 def kernel_lloyd(space: Space, weights: Array, memberships: Array, max_iter: int) -> Run:
     """Lloyd's iterations with the distances of Eq. 2.
 
-    Up to ``max_iter`` times rows are assigned and centroids updated; a last assignment follows the last
-    update. Stops when no row changes its cluster.
+    Rows are assigned and centroids updated up to ``max_iter`` times, followed by a last assignment. Stops when no
+    row changes its cluster.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def assign(space: Space, memberships: Array) -> Assignment:
 
 
 def update(space: Space, weights: Array, found: Assignment, memberships: Array) -> Array:
-    """Means of the assigned rows; empty clusters go to the farthest distinct rows, else stay."""
+    """Means of the assigned rows; empty clusters move to the farthest distinct rows if there are any."""
     updated = mean_memberships(found.labels, weights, memberships.shape[1])
     empty = np.flatnonzero(~updated.any(axis=0))
     updated[:, empty] = memberships[:, empty]
@@ -266,7 +266,7 @@ def update(space: Space, weights: Array, found: Assignment, memberships: Array) 
 
 
 def mean_memberships(labels: Array, weights: Array, k: int) -> Array:
-    """U-hat: each cluster's weights, summing to one, shape (n, k); zero for an empty cluster."""
+    """U-hat: the weights of each cluster's rows, normalised to sum 1, shape (n, k); zero for an empty cluster."""
     memberships = np.zeros((len(labels), k))
     counts = np.bincount(labels, weights, minlength=k)
     memberships[np.arange(len(labels)), labels] = weights / counts[labels]
@@ -274,14 +274,14 @@ def mean_memberships(labels: Array, weights: Array, k: int) -> Array:
 
 
 def one_hot(rows: Array, n: int) -> Array:
-    """Memberships of centroids that sit on single rows, shape (n, len(rows))."""
+    """Memberships of centroids that are single rows, shape (n, len(rows))."""
     memberships = np.zeros((n, len(rows)))
     memberships[rows, np.arange(len(rows))] = 1.0
     return memberships
 
 
 def farthest_rows(space: Space, found: Assignment, size: int) -> Array:
-    """Up to ``size`` distinct rows farthest from their own centroid; of a tie (in float32) the lowest."""
+    """Up to ``size`` distinct rows farthest from their centroid; ties (in float32) go to the lowest number."""
     left = np.where(found.distances > found.slack, found.distances, 0.0).astype(np.float32)
     rows: list[int] = []
     while len(rows) < size and left.any():

@@ -1,4 +1,4 @@
-"""From the parameters of a baseline to a problem, and what its user is told of the result."""
+"""From a baseline's parameters to a problem, and warnings about the result."""
 
 import warnings
 from typing import Any
@@ -18,7 +18,7 @@ INITS = ("random", "random-partition")
 
 
 def posed(estimator: Any, rows: Any, weights: Array, choice: KernelChoice) -> Problem:
-    """The problem of a baseline: parameters checked, samples drawn and kernel tuned as by ``KernelKMeans``."""
+    """A baseline's problem: parameters checked, samples drawn and kernel tuned as in ``KernelKMeans``."""
     k = checks.positive_integer("n_clusters", estimator.n_clusters)
     n_init = checks.positive_integer("n_init", estimator.n_init)
     init = check_init(estimator.init, n_init, len(weights), k)
@@ -52,12 +52,14 @@ def check_init(init: Any, n_init: int, n: int, k: int) -> Any:
             f"{type(init).__name__} of type {labels.dtype}."
         )
     if n_init > 1:
-        raise ValueError(f"n_init={n_init} has no effect with start labels, a single start; use n_init=1.")
+        raise ValueError(
+            f"n_init={n_init} has no effect with start labels, which are a single start; use n_init=1."
+        )
     return checks.check_start_labels(labels, n, k)
 
 
 def warn_of(converged: bool, labels: Array, settings: Settings) -> None:
-    """Warn of a fit that did not converge, and of empty clusters."""
+    """Warn about a fit that did not converge, and about empty clusters."""
     if not converged:
         warnings.warn(
             f"Not converged after max_iter={settings.max_iter} iterations. Raise max_iter.",
@@ -67,7 +69,7 @@ def warn_of(converged: bool, labels: Array, settings: Settings) -> None:
     n_filled = len(np.unique(labels))
     if n_filled < settings.n_clusters:
         warnings.warn(
-            f"Only {n_filled} of {settings.n_clusters} clusters hold rows: the data has that few "
+            f"Only {n_filled} of {settings.n_clusters} clusters hold rows: the data has too few "
             "distinct rows, or max_iter was too small to fill them.",
             stacklevel=3,
         )

@@ -19,22 +19,22 @@ from apnc.typing import Array
 
 
 class SparseSpectralClustering(SpectralClusterer):
-    """PSC: t nearest neighbours as a sparse similarity, its normalised Laplacian's eigenvectors, k-means.
+    """PSC: k-means on eigenvectors of the normalised Laplacian of a sparse t-nearest-neighbour similarity.
 
     The similarity of neighbours i and j is exp(-d^2 / (2 sigma_i sigma_j)), where sigma_i is the mean distance
     of i to its neighbours; rows are neighbours if either is among the t nearest of the other. Rows that were
-    not part of the fit have no label.
+    not part of the fit cannot be labelled.
 
     Parameters
     ----------
     n_clusters : int, default=8
     n_neighbors : int, default=100
-        t; fewer if there are not so many other rows.
+        t; fewer if there are not as many other rows.
     init : {"random", "random-partition"} or array of n start labels, default="random"
-        Of k-means on the eigenvectors. "random" starts from k rows, those of the other methods with the same
+        Start of k-means on the eigenvectors. "random" starts from k rows, the same as in the other methods with this
         ``random_state``; the authors start from rows that are orthogonal to each other.
     n_init : int, default=1
-        Starts, of which the one of lowest inertia is kept.
+        Number of starts; the one with the lowest inertia is kept.
     max_iter : int, default=300
     random_state : int, RandomState or None, default=None
 
@@ -78,7 +78,7 @@ class SparseSpectralClustering(SpectralClusterer):
 
 
 def neighbour_similarity(rows: Any, t: int) -> Any:
-    """The self-tuned similarities of t nearest neighbours, symmetric, CSR."""
+    """The self-tuned similarities of t nearest neighbours, as a symmetric CSR matrix."""
     n = n_rows(rows)
     if n == 1:
         return sparse.csr_array(np.ones((1, 1)))

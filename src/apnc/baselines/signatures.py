@@ -1,4 +1,4 @@
-"""Signatures of bits, and the buckets they put rows into (Gao, Abd-Almageed and Hefeeda 2012)."""
+"""Bit signatures of rows, and the buckets they define (Gao, Abd-Almageed and Hefeeda 2012)."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from scipy import sparse
 from apnc.rows import n_columns, n_rows
 from apnc.typing import Array
 
-#: Bins of the histogram in whose emptiest place a dimension is cut.
+#: Bins of the histogram, at whose emptiest bin a dimension is split.
 BINS = 20
 
 
 def signatures(rows: Any, n_bits: int | str, rng: np.random.Generator) -> Array:
-    """Bits of every row, shape (n, M), booleans; fewer than asked for if fewer dimensions vary."""
+    """Bits of every row, shape (n, M), boolean; fewer than requested if fewer dimensions vary."""
     n, d = n_rows(rows), n_columns(rows)
     wanted = max(1, int(np.ceil(np.log2(max(n, 2)) / 2)) - 1) if n_bits == "auto" else int(n_bits)
     spans = _dense(rows.max(axis=0)).astype(np.float64).ravel() - _dense(rows.min(axis=0)).ravel()
@@ -49,7 +49,7 @@ def buckets_of(bits: Array) -> tuple[Array, Array]:
 
 
 def at_most(most: int, buckets: Array, leaders: Array) -> Array:
-    """Buckets numbered from 0, of which the smallest have joined the nearest signature until ``most`` are left."""
+    """Merge the smallest bucket into that of the nearest signature until ``most`` are left; numbered from 0."""
     sizes = np.bincount(buckets, minlength=len(leaders)).astype(np.float64)
     target = np.arange(len(leaders))
     for _ in range(len(leaders) - most):
@@ -64,7 +64,7 @@ def at_most(most: int, buckets: Array, leaders: Array) -> Array:
 
 
 def shares(sizes: Array, k: int) -> list[int]:
-    """Clusters of each bucket: k in all, at least one each, else by size; never more than rows."""
+    """Number of clusters in each bucket: k in total, by size, at least one each and never more than its rows."""
     given = np.ones(len(sizes), dtype=int)
     for _ in range(k - len(sizes)):
         wanting = np.where(given < sizes, sizes / given, -np.inf)

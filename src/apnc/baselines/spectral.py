@@ -21,7 +21,7 @@ FEW = 500
 def spectral_vectors(similarity: Any, k: int, seed: int) -> Array:
     """Rows of the k leading eigenvectors of D^(-1/2) S D^(-1/2), scaled to norm 1, shape (n, k).
 
-    ``similarity`` is symmetric and not negative; a dense one is overwritten. A row similar to nothing stays at zero.
+    ``similarity`` is symmetric and non-negative; a dense one is overwritten. A row similar to nothing stays zero.
     """
     degrees = np.asarray(similarity.sum(axis=1), dtype=np.float64).ravel()
     roots = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
@@ -50,7 +50,7 @@ def leading_eigenvectors(matrix: Any, k: int, seed: int) -> Array:
 
 
 class SpectralClusterer(ClusterMixin, BaseEstimator):
-    """What PSC and DASC share: reading vectors, and the starts of all methods."""
+    """Base class of PSC and DASC: reads vectors, and uses the starts of the other methods."""
 
     def _problem(self, X: Any, choice: KernelChoice) -> Problem:
         rows = checks.read_rows(self, X, reset=True)

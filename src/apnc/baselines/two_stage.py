@@ -1,4 +1,4 @@
-"""2-Stage: exact kernel k-means on a sample, and its labels carried on to all rows."""
+"""2-Stage: exact kernel k-means on a sample, whose centroids label all rows."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -11,24 +11,24 @@ from apnc.baselines.posing import INITS, warn_of
 from apnc.pipeline.state import choose_landmarks
 from apnc.rows import GivenRows, n_rows
 
-#: A sample's kernel matrix is kept if it takes no more.
+#: Maximum size of a sample's kernel matrix to be kept in memory.
 MEMORY_BYTES = 1 << 30
 
 
 class TwoStageKernelKMeans(SampledKernelKMeans):
-    """2-Stage: exact kernel k-means on l sampled rows; all others go to the nearest of its frozen centroids.
+    """2-Stage: exact kernel k-means on l sampled rows; all others are assigned to the nearest of its centroids.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernel, gamma, coef0, degree, kernel_params, normalize_kernel
-        As of ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
     n_landmarks : int or "auto", default="auto"
         l. The samples are the landmarks of ``KernelKMeans`` with the same ``random_state``.
     init : {"random", "random-partition"}, default="random"
         How the clustering of the sample starts; "random": from k of its rows, drawn by weight.
     n_init : int, default=1
-        Starts, of which the one of lowest inertia is kept.
+        Number of starts; the one with the lowest inertia is kept.
     max_iter : int, default=300
         Iterations on the sample.
     random_state : int, RandomState or None, default=None
@@ -38,14 +38,14 @@ class TwoStageKernelKMeans(SampledKernelKMeans):
     labels_ : array of shape (n,), int32.
     inertia_ : weighted sum of squared distances to the nearest centroid, over the sample.
     n_iter_ : iterations of the best start.
-    gamma_ : gamma as used, None where the kernel has none.
+    gamma_ : gamma as used, None if the kernel has none.
     landmarks_ : the l samples (``landmark_indices_`` for precomputed kernels).
     n_landmarks_ : l as used.
 
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster a sample of X and label all of it; parameters as of ``ExactKernelKMeans.fit``."""
+        """Cluster a sample of X and label all of X; parameters as in ``ExactKernelKMeans.fit``."""
         if not isinstance(self.init, str):
             raise ValueError(
                 f"init must be one of {', '.join(INITS)}: start labels would be those of a sample not yet drawn."
@@ -67,7 +67,7 @@ class TwoStageKernelKMeans(SampledKernelKMeans):
 
 
 def first_stage(problem: Problem) -> Problem:
-    """The same problem on the sample alone, with the kernel that was tuned on all rows."""
+    """The problem restricted to the sample, with the kernel tuned on all rows."""
     k, asked = problem.settings.n_clusters, problem.settings.n_landmarks
     if asked != "auto" and int(asked) < k:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""k-means on vectors made of the rows, from the same starts as the other methods."""
+"""k-means on vectors computed from the rows, from the same starts as the other methods."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class VectorRun:
     Attributes
     ----------
     centroids : array of shape (k, m).
-    labels : array of shape (n,), int32, of the assignment after the last update.
+    labels : array of shape (n,), int32, assigned after the last update.
     inertia : weighted sum of squared distances.
-    n_iter : updates.
+    n_iter : number of updates.
     converged : whether the centroids had stopped moving.
 
     """
@@ -38,7 +38,7 @@ class VectorRun:
 
 
 def best_of(Y: Chunks, starts: Iterator[Array], max_iter: int) -> VectorRun:
-    """The run of lowest inertia over all starts; ``Y`` is kept between passes by the caller."""
+    """The run of lowest inertia over all starts; the caller caches ``Y`` between passes."""
     return min((run_from(Y, start, max_iter) for start in starts), key=lambda run: run.inertia)
 
 
@@ -52,7 +52,7 @@ def run_from(Y: Chunks, start: Array, max_iter: int) -> VectorRun:
 def starts_of(problem: Problem, Y: Chunks, at: Callable[[Array], Array]) -> Iterator[Array]:
     """First centroids of every start, shape (k, m).
 
-    ``at`` gives the vectors of rows by their numbers (among those that exist); ``Y`` holds those of all rows.
+    ``at`` returns the vectors of rows by their numbers among those with positive weight; ``Y`` has those of all rows.
     """
     for restart in range(problem.settings.n_init):
         if not problem.settings.needs_all_rows:
@@ -63,7 +63,7 @@ def starts_of(problem: Problem, Y: Chunks, at: Callable[[Array], Array]) -> Iter
 
 
 def cluster_array(problem: Problem, Y: Array) -> VectorRun:
-    """k-means on vectors of all rows that are in memory already."""
+    """k-means on the vectors of all rows, in memory."""
     chunks = InMemory(Y).data(Layout(4 * Y.shape[1], n_threads(None))).chunks
     with chunks.cached() as kept:
         return best_of(kept, starts_of(problem, kept, Y.__getitem__), problem.settings.max_iter)

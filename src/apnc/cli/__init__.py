@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Run the command line; what it is made of is an extra, so it may be missing."""
+    """Run the command line; its dependencies are an extra, so they may be missing."""
     begun = time.perf_counter() - _age()
     try:
         from apnc.cli.app import app
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _age() -> float:
-    """Seconds since the process began, most of them spent on imports; 0 where that cannot be told."""
+    """Seconds since the process started, most of them spent on imports; 0 if unknown."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))

@@ -1,7 +1,7 @@
 import os
 import sys
 
-# spark-submit runs this file as a script, and would find inspect.py beside it in place of Python's own.
+# spark-submit runs this file as a script, so that inspect.py beside it would shadow the standard library's.
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
 

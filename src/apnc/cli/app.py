@@ -26,11 +26,11 @@ app = typer.Typer(
 
 
 def help_of(command: Callable[..., None]) -> str:
-    """The docstring with one line for each paragraph, for the help to wrap as it likes."""
+    """The docstring with one line per paragraph, which the help wraps itself."""
     return "\n\n".join(" ".join(lines.split()) for lines in (command.__doc__ or "").split("\n\n"))
 
 
-# One line for each command; a new one is added here.
+# One line per command; add new ones here.
 for command in (fit, predict, embed, evaluate, inspect, plan, bench):
     app.command(help=help_of(command), cls=MethodCommand if command in (fit, plan) else None)(command)
 
@@ -42,14 +42,14 @@ def _version(asked: bool) -> None:
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
 ]
 
 
 def begin(context: typer.Context, version: Version = False) -> None:
     """Kernel k-means for data that outgrows its kernel matrix.
 
-    Results go to files, a summary to standard output, progress to standard error. Exit codes: 0 done, 1 a fault in
+    Results go to files, a summary to standard output, progress to standard error. Exit codes: 0 success, 1 a bug in
     apnc, 2 bad usage or bad input, 3 not converged (with --strict), 130 interrupted.
     """
     if context.invoked_subcommand is None:

@@ -1,4 +1,4 @@
-"""What ``apnc predict`` and ``apnc embed`` share: a fitted model over the rows of a file."""
+"""Shared by ``apnc predict`` and ``apnc embed``: apply a fitted model to the rows of a file."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ SHARED = (opt.MODEL, opt.ROWS, opt.READING, opt.TRUSTING, LIMITS, ENGINE, opt.SH
 def apply_model(
     context: typer.Context, methods: Sequence[str], target: str, kinds: Sequence[str]
 ) -> tuple[Any, int]:
-    """The model, after the first of some methods that it has wrote its results, and the number of rows."""
+    """Apply the first of ``methods`` that the model has and write the results; returns the model and the row count."""
     given = context.params
     model, data = given["model"], given["data"]
     remote = engine_commands(given)
@@ -61,7 +61,7 @@ def _apply_elsewhere(
 
 
 def _method_of(km: Any, model: str, methods: Sequence[str]) -> str:
-    """The first of some methods that the model has."""
+    """The first of ``methods`` that the model has."""
     method = next((name for name in methods if hasattr(km, name)), None)
     if method is None:
         raise ValueError(
@@ -73,11 +73,11 @@ def _method_of(km: Any, model: str, methods: Sequence[str]) -> str:
 def _refuse_same(target: str, *read: str) -> None:
     for path in read:
         if os.path.realpath(path) == os.path.realpath(target):
-            raise ValueError(f"{target} is read, so the result must go to another file.")
+            raise ValueError(f"{target} is an input file; write the result to another file.")
 
 
 def show_result(result: dict[str, Any], seconds: float, as_json: bool) -> None:
-    """What was done, and the time it took."""
+    """Print the result and the elapsed time."""
     result["seconds"] = round(seconds, 3)
     if as_json:
         show_json(result)

@@ -1,4 +1,4 @@
-"""``apnc bench``: hands over to the measurements of a checkout, which are no part of the package."""
+"""``apnc bench``: runs the benchmarks of a checkout, which are not part of the package."""
 
 import subprocess
 import sys
@@ -14,30 +14,37 @@ TABLES = ("table1", "table1b", "table2", "today", "ablation", "starts", "default
 
 WHICH: Declared = {
     "table": argument(
-        "TABLE", f"One of {', '.join(TABLES[:-1])}; or render, which writes the pages from the rows.", TABLES
+        "TABLE",
+        f"One of {', '.join(TABLES[:-1])}; or render, which writes the pages from the results.",
+        TABLES,
     )
 }
 PASSED_ON: Declared = {
-    "quick": option(RUN, "--quick", None, "5,000 rows, the smallest l and two runs each: a few minutes."),
-    "datasets": option(DATA, "--datasets", "NAMES", "Only these: usps,mnist."),
+    "quick": option(
+        RUN, "--quick", None, "Use 5,000 rows, the smallest l and two runs each; takes a few minutes."
+    ),
+    "datasets": option(DATA, "--datasets", "NAMES", "Only these data sets, such as usps,mnist."),
     "methods": option(
-        CLUSTERING, "--methods", "NAMES", "Only these, by their names in the tables: APNC-Nys,RFF."
+        CLUSTERING,
+        "--methods",
+        "NAMES",
+        "Only these methods, by their names in the tables, such as APNC-Nys,RFF.",
     ),
     "runs": option(
-        RUN, "--runs", "NUMBER", "Runs of each cell, instead of those of the table.", kind=int | None
+        RUN, "--runs", "NUMBER", "Runs per cell, instead of the number in the table.", kind=int | None
     ),
-    "rows": option(DATA, "--rows", "NUMBER", "Rows of the data at most.", kind=int | None),
+    "rows": option(DATA, "--rows", "NUMBER", "Maximum number of rows.", kind=int | None),
     "fetch": option(DATA, "--fetch", None, "Download data that is not in APNC_DATA."),
-    "out": option(OUTPUT, "--out", "FOLDER", "Folder of the rows; by default benchmarks/results."),
+    "out": option(OUTPUT, "--out", "FOLDER", "Folder of the results; by default benchmarks/results."),
 }
 
 
 @takes(WHICH, PASSED_ON, opt.DEBUG)
 def bench(context: typer.Context) -> None:
-    """Measure the paper's tables anew, in a checkout of the repository.
+    """Reproduce the paper's tables, in a checkout of the repository.
 
-    Rows are appended as they come, and a second run does what is left. Data is read from the folder in the environment
-    variable APNC_DATA. Example: apnc bench table1 --quick
+    Results are appended as they come, and a second run continues where the first stopped. Data is read from the folder
+    in the environment variable APNC_DATA. Example: apnc bench table1 --quick
     """
     given = {name: context.params[name] for name in PASSED_ON}
     if given["out"] is not None:
@@ -53,12 +60,12 @@ def bench(context: typer.Context) -> None:
 
 
 def checkout() -> Path:
-    """The folder with the measuring code: the current one, or the one this package is run from."""
+    """The folder with the benchmark code: the current one, or the one this package runs from."""
     candidates = (Path.cwd(), Path(__file__).resolve().parents[3])
     for folder in candidates:
         if (folder / "benchmarks" / "paper" / "__main__.py").is_file():
             return folder
     raise FileNotFoundError(
-        f"apnc bench runs the measurements of a checkout of apnc's repository; {candidates[0]} is none, as it has no "
-        "benchmarks/paper. Change to a checkout, and run it again there."
+        f"apnc bench runs the benchmarks of a checkout of apnc's repository; {candidates[0]} is not one, as it has no "
+        "benchmarks/paper. Change to a checkout and run it again."
     )

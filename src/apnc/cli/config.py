@@ -9,14 +9,14 @@ import typer
 
 from apnc.cli.spelling import meant
 
-#: Options that are not for the file: they say how to run once.
+#: Options not allowed in the file, because they concern a single run.
 NOT_IN_FILE = ("config", "debug", "help")
 
 
 def read_config(context: typer.Context, value: str | None) -> str | None:
-    """Make what a file says the defaults of the options, as the callback of ``--config``.
+    """Callback of ``--config``: use the values in a file as defaults of the options.
 
-    One file serves all commands: what is an option of another one is left aside.
+    One file serves all commands; options of other commands are ignored.
     """
     if value is not None and not context.resilient_parsing:
         given = content_of(value)
@@ -42,11 +42,11 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], file: str) -> No
         if key.replace("_", "-") not in names:
             nearest = meant(key.replace("_", "-"), sorted(names))
             hint = f" Did you mean {nearest}?" if nearest else ""
-            raise ValueError(f"{file}: there is no option {key!r}.{hint}")
+            raise ValueError(f"{file}: no such option: {key!r}.{hint}")
 
 
 def given_options(context: typer.Context) -> dict[str, Any]:
-    """What was given, on the command line or in a file, by the long names of the options."""
+    """Values given on the command line or in a file, by the long names of the options."""
     options = {
         name: context.params[option.name]
         for name, option in long_names(context.command).items()
@@ -56,13 +56,13 @@ def given_options(context: typer.Context) -> dict[str, Any]:
 
 
 def is_given(context: typer.Context, name: str, in_file: bool = True) -> bool:
-    """Whether a value is no default: from the command line, or from a file as well."""
+    """Whether a value was given on the command line or, with ``in_file``, in a file."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT" and (in_file or source.name != "DEFAULT_MAP")
 
 
 def long_names(command: Any, all_of_them: bool = False) -> dict[str, Any]:
-    """Options of a command by their long names without dashes: those that a file may set, or all."""
+    """Options of a command by their long names without dashes: those allowed in a file, or all."""
     found = {
         name.removeprefix("--"): option
         for option in command.params
@@ -73,7 +73,7 @@ def long_names(command: Any, all_of_them: bool = False) -> dict[str, Any]:
 
 
 def content_of(file: str) -> Mapping[str, Any]:
-    """What is in a TOML file."""
+    """The contents of a TOML file."""
     try:
         return tomllib.loads(Path(file).read_bytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -85,7 +85,7 @@ def _key(name: str) -> str:
 
 
 def _checked(key: str, value: Any, option: Any, file: str) -> Any:
-    """A value of the kind that the option takes: lists for those that may be repeated, else as it would be typed."""
+    """A value after a type check: a list for options that may be repeated, else the text that would be typed."""
     if getattr(option, "is_flag", False):
         fits = isinstance(value, bool)
     elif option.multiple:
@@ -94,5 +94,5 @@ def _checked(key: str, value: Any, option: Any, file: str) -> Any:
     else:
         fits = isinstance(value, str | int | float) and not isinstance(value, bool)
     if not fits:
-        raise ValueError(f"{file}: {key} = {value!r} is not what --{key.replace('_', '-')} takes.")
+        raise ValueError(f"{file}: {key} = {value!r} has the wrong type for --{key.replace('_', '-')}.")
     return value if isinstance(value, list | bool) else str(value)

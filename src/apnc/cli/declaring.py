@@ -1,4 +1,4 @@
-"""How options of commands are declared: in panels of the help, shared by several commands."""
+"""Declaration of command-line options, which are grouped into help panels and shared by commands."""
 
 import functools
 import inspect
@@ -12,12 +12,12 @@ from apnc.parameters import CLUSTERING, DATA, KERNEL, OUTPUT, REQUIRED, RUN
 
 PANELS = (None, DATA, KERNEL, CLUSTERING, OUTPUT, RUN)
 Declared = dict[str, tuple[Any, Any]]
-#: Kind of an option that may be repeated.
+#: Type of an option that may be repeated.
 MANY = list[str] | None
 
 
 def argument(metavar: str, help: str, words: Iterable[str] = ()) -> tuple[Any, Any]:
-    """A value that is known by its place."""
+    """A positional argument."""
     return Annotated[
         str, typer.Argument(metavar=metavar, help=help, autocompletion=completing(words))
     ], REQUIRED
@@ -33,7 +33,7 @@ def option(
     kind: Any = str | None,
     **more: Any,
 ) -> tuple[Any, Any]:
-    """An option in a panel of the help, with a name or several; without a metavar, a flag. ``words`` complete it."""
+    """An option in a help panel, with one or more names; a flag if it has no metavar. ``words`` complete it."""
     details = {"metavar": metavar, "help": help, "rich_help_panel": panel, **more}
     declared = typer.Option(*names.split(), autocompletion=completing(words), **details)
     if metavar is None:
@@ -42,7 +42,7 @@ def option(
 
 
 def completing(words: Iterable[str]) -> Callable[[str], list[str]] | None:
-    """What completes a value that is one of some words."""
+    """A completion function for one of ``words``; None if there are none."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in words if word.startswith(incomplete)]
@@ -51,7 +51,7 @@ def completing(words: Iterable[str]) -> Callable[[str], list[str]] | None:
 
 
 def takes(*groups: Declared) -> Callable[[Callable[[typer.Context], None]], Callable[..., None]]:
-    """Declare the options of a command that finds their values in ``context.params``."""
+    """Declare the options of a command, which reads their values from ``context.params``."""
 
     def declare(command: Callable[[typer.Context], None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -76,7 +76,7 @@ def takes(*groups: Declared) -> Callable[[Callable[[typer.Context], None]], Call
 
 
 def as_parameters(declared: Declared) -> list[Any]:
-    """Options as the parser has them."""
+    """Options as parameters of the parser."""
 
     def nothing(context: typer.Context) -> None:
         pass
@@ -87,7 +87,7 @@ def as_parameters(declared: Declared) -> list[Any]:
 
 
 def by_panel(parameters: Iterable[Any]) -> list[Any]:
-    """Sorted by the panels of the help; arguments first."""
+    """Parameters sorted by help panel, arguments first."""
 
     def place(parameter: Any) -> int:
         panel = getattr(parameter, "rich_help_panel", None)

@@ -10,9 +10,9 @@ from apnc.outputs import ARRAY_KINDS
 
 @takes(*SHARED, opt.VECTORS)
 def embed(context: typer.Context) -> None:
-    """Write the vectors that the kernel of MODEL makes of the rows of DATA.
+    """Embed the rows of DATA with MODEL, and write the vectors.
 
-    The features are those of the fit, found by their names. Example: apnc embed events.apnc new.parquet --out
+    Features are matched with those of the fit by name. Example: apnc embed events.apnc new.parquet --out
     vectors.parquet
     """
     out = context.params["out"]

@@ -1,4 +1,4 @@
-"""``--engine``: where the work is done."""
+"""``--engine``: where the computation runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ ENGINE: Declared = {
         RUN,
         "--engine",
         "NAME",
-        f"Where the work is done: local (this machine) or {', '.join(ENGINES)}.",
+        f"Where to compute: local (this machine) or {', '.join(ENGINES)}.",
         ("local", *ENGINES),
         "local",
     ),
@@ -26,10 +26,10 @@ ENGINE: Declared = {
 
 
 def engine_commands(given: Mapping[str, Any]) -> Any | None:
-    """The commands of the engine that was chosen, None for this machine; options of others are refused."""
+    """The commands of the chosen engine, None for this machine; options of other engines are refused."""
     chosen = known_name("engine", given["engine"], ("local", *ENGINES))
     for owner in ENGINES:
         for name in engine(owner).OPTIONS:
             if owner != chosen and given[name] is not None:
-                raise ValueError(f"--{name} {given[name]} goes with --engine {owner}.")
+                raise ValueError(f"--{name} {given[name]} needs --engine {owner}.")
     return None if chosen == "local" else commands(chosen)

@@ -1,4 +1,4 @@
-"""``--method``: which estimator is fitted, with its parameters as options."""
+"""``--method``: the estimator to fit, with its parameters as options."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -15,23 +15,23 @@ from apnc.estimators import ESTIMATORS, register
 from apnc.estimators.base import KernelEstimator
 from apnc.parameters import NONE, REQUIRED, Parameter
 
-#: What the help adds to the meaning of a parameter.
+#: Additions to the parameters' help texts.
 NOTES = {
-    "kernel": "A function is named package.module:function; it is imported, from the current folder too.",
-    "memory_limit": "About 330 MB are in use before any data is read, so 500MB is about the least.",
+    "kernel": "Name a function as package.module:function; it is imported, also from the current folder.",
+    "memory_limit": "About 330 MB are in use before any data is read, so the minimum is about 500MB.",
     "n_clusters": "Required.",
 }
 
 
 class Refused(typer.BadParameter):
-    """A value that a parameter cannot have, in the words of its check."""
+    """An invalid parameter value, with the message of its check."""
 
     def format_message(self) -> str:
         return self.message
 
 
 class MethodCommand(TyperCommand):
-    """A command with the parameters of all methods as options, those of a class that it imports included."""
+    """A command with the parameters of all methods as options, including those of an imported class."""
 
     def __init__(self, *args: Any, params: list[Any], **options: Any) -> None:
         self.declared = params
@@ -42,7 +42,7 @@ class MethodCommand(TyperCommand):
         return by_panel([*self.declared, *as_parameters(generated)])
 
     def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """As ever, after the import of a class that the arguments name: its options must be known to be read."""
+        """Import a class that the arguments name before parsing them, so that its options are known."""
         completing = extra.get("resilient_parsing", False)
         with suppress(Exception) if completing else nullcontext():
             method = _following(args, "--method") or _in_file(_following(args, "--config"))
@@ -53,14 +53,14 @@ class MethodCommand(TyperCommand):
 
 
 def _following(args: Sequence[str], name: str) -> str | None:
-    """The last value of an option among arguments that are not parsed yet."""
+    """The last value of an option among unparsed arguments."""
     pairs = [(arg, args[i + 1]) for i, arg in enumerate(args[:-1])]
     pairs += [(arg[: len(name)], arg[len(name) + 1 :]) for arg in args if arg.startswith(f"{name}=")]
     return next((value for arg, value in reversed(pairs) if arg == name), None)
 
 
 def _in_file(file: str | None) -> str | None:
-    """The method that a configuration file names; what is wrong with the file is said when it is read."""
+    """The method named in a configuration file; errors in the file are reported later, when it is read."""
     found = None
     with suppress(OSError, ValueError):
         found = content_of(file).get("method") if file is not None else None
@@ -68,7 +68,7 @@ def _in_file(file: str | None) -> str | None:
 
 
 def rows_by_method() -> dict[str, dict[str, Parameter]]:
-    """Parameters that are options: for each the row of every method that takes it."""
+    """For each parameter that is an option, the table rows of the methods that take it."""
     found: dict[str, dict[str, Parameter]] = {}
     for method, kind in ESTIMATORS.items():
         for name, row in rows_of(kind).items():
@@ -78,7 +78,7 @@ def rows_by_method() -> dict[str, dict[str, Parameter]]:
 
 
 def declared(rows: Mapping[str, Parameter]) -> tuple[Any, Any]:
-    """A parameter as an option, with the default of the first method; the help names others."""
+    """A parameter as an option, with the default of the first method; the help lists different defaults."""
     first = next(iter(rows.values()))
     default, is_flag = first.default_on("command line"), first.types[0] is bool
     others = [
@@ -99,7 +99,7 @@ def declared(rows: Mapping[str, Parameter]) -> tuple[Any, Any]:
 
 
 def declared_alone(rows: Mapping[str, Parameter], *names: str) -> Declared:
-    """Some rows of a table as options."""
+    """The named rows of a table as options."""
     return {name: declared({"": rows[name]}) for name in names}
 
 
@@ -109,12 +109,12 @@ def method_named(name: str) -> Any:
         return ESTIMATORS[known_name("method", name, ESTIMATORS)]
     kind = imported("--method", name)
     if not (isinstance(kind, type) and issubclass(kind, KernelEstimator)):
-        raise ValueError(f"--method {name}: that is not a class of estimators (a KernelEstimator).")
+        raise ValueError(f"--method {name}: this is not an estimator class (a subclass of KernelEstimator).")
     return kind if kind in ESTIMATORS.values() else register(name, kind)
 
 
 def estimator_of(context: typer.Context, verbose: int) -> Any:
-    """The estimator that the options ask for; what is not given is left to its own defaults."""
+    """The estimator selected by the options; parameters not given keep their defaults."""
     method = context.params["method"]
     kind = method_named(method)
     rows, values = rows_of(kind), {}
@@ -135,7 +135,7 @@ def estimator_of(context: typer.Context, verbose: int) -> Any:
 
 
 def _refuse_others(context: typer.Context, method: str, rows: Mapping[str, Parameter]) -> None:
-    """Refuse options of other methods; in a file, which serves several commands, they are left aside."""
+    """Refuse options of other methods; in a file, which serves several commands, they are ignored."""
     for name, takers in rows_by_method().items():
         if name not in rows and is_given(context, name, in_file=False):
             option = next(iter(takers.values())).option
@@ -158,13 +158,13 @@ def _kernel(row: Parameter, text: str) -> Any:
         return imported("--kernel", text)
     if text == "precomputed":
         raise ValueError(
-            "kernel='precomputed': a kernel matrix is clustered in Python, by apnc.KernelKMeans."
+            "kernel='precomputed': the command line cannot read a kernel matrix; use apnc.KernelKMeans in Python."
         )
     return known_name(row.name, text, row.words)
 
 
 def _value(row: Parameter, text: Any) -> Any:
-    """A number where the parameter may be one and the text is one; none for None."""
+    """The text as a number if the parameter allows one; "none" is None."""
     if text is None or (text == "none" and NONE in row.types):
         return None
     for kind in (int, float):

@@ -12,7 +12,7 @@ from apnc.cli.reading import STANDARD_INPUT
 from apnc.evaluation import Comparison, compare
 from apnc.evaluation.files import ARRAYS
 
-#: Clusters and classes of the largest table that is shown.
+#: Maximum number of clusters and classes in the table shown.
 MOST_CLUSTERS, MOST_CLASSES = 100, 20
 TOO_MANY = "too many clusters and classes to match"
 MEASURES = (
@@ -21,10 +21,10 @@ MEASURES = (
 )
 
 COMPARED: Declared = {
-    "labels": argument("LABELS", "Table of labels, as apnc fit and predict write it."),
+    "labels": argument("LABELS", "Table of labels, as written by apnc fit and predict."),
     "truth": argument(
         "TRUTH",
-        "Table (Parquet, Arrow, CSV, TSV) of the true classes: the column label, or the last one; or a .npy array, or "
+        "Table (Parquet, Arrow, CSV, TSV) of true classes, in the column label or else the last one; a .npy array, or "
         f"an .npz archive with one array or one called {', '.join(ARRAYS[:-1])} or {ARRAYS[-1]}.",
     ),
 }
@@ -37,7 +37,7 @@ def evaluate(context: typer.Context) -> None:
     NMI is divided by the geometric mean, the arithmetic mean or the maximum of the entropies; accuracy is that of the
     best one-to-one matching of clusters with classes.
 
-    Rows are matched by the columns that both files have besides the labels; without any by their order. Example:
+    Rows are matched by the columns that both files share besides the labels, or by order if there are none. Example:
     apnc evaluate labels.parquet classes.csv
     """
     labels, truth = context.params["labels"], context.params["truth"]
@@ -46,8 +46,8 @@ def evaluate(context: typer.Context) -> None:
     found = compare(labels, truth)
     if found.n_only_labels or found.n_only_truth:
         say(
-            f"warning: {found.n_only_labels:,} rows of {labels} and {found.n_only_truth:,} of {truth} have no partner "
-            "in the other file; they are left out."
+            f"warning: {found.n_only_labels:,} rows of {labels} and {found.n_only_truth:,} of {truth} have no match "
+            "in the other file; they are ignored."
         )
     if context.params["as_json"]:
         show_json(_result(found))

@@ -1,4 +1,4 @@
-"""What reaches the user when something is wrong: one line, and an exit code."""
+"""Error reporting: one line on standard error, and an exit code."""
 
 import os
 import sys
@@ -18,17 +18,17 @@ from apnc.outputs.atomic import FULL
 from apnc.wording import told
 
 FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
-#: Errors that say what is wrong with the input or the machine; all others are faults of the program.
+#: Errors caused by the input or the machine; all others are bugs.
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, EOFError)
 
 
 class Run:
-    """One run of the program: shows each warning as one line, and remembers the kinds.
+    """One run of the program: shows each warning as one line, and remembers their categories.
 
     Parameters
     ----------
     debug : show tracebacks.
-    begun : when, by ``time.perf_counter``.
+    begun : start time, by ``time.perf_counter``.
 
     """
 
@@ -37,21 +37,21 @@ class Run:
         self.kinds: set[type[Warning]] = set()
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
-        """In place of ``warnings.showwarning``."""
+        """Replacement for ``warnings.showwarning``."""
         self.kinds.add(category)
         say(f"warning: {message}")
 
     def seconds(self) -> float:
-        """Since the program began."""
+        """Seconds since the program started."""
         return time.perf_counter() - self._begun
 
     def warned_of(self, kind: type[Warning]) -> bool:
-        """Whether there was a warning of this kind."""
+        """Whether there was a warning of this category."""
         return any(issubclass(seen, kind) for seen in self.kinds)
 
 
 class Commands(TyperGroup):
-    """The group of all commands; every way in leads through it, and no traceback out of it."""
+    """The group of all commands, which turns every exception into a line of text and an exit code."""
 
     def main(self, args: Any = None, *rest: Any, begun: float | None = None, **options: Any) -> Any:
         given = sys.argv[1:] if args is None else list(args)
@@ -61,7 +61,7 @@ class Commands(TyperGroup):
         except Exception as error:
             code = report(error, run.debug)
         except SystemExit as end:
-            # Rich ends the process by itself when nobody reads its help any more.
+            # Rich exits the process itself if the reader of its help closes the pipe.
             code = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -77,7 +77,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def warnings_as_lines(run: Run) -> Iterator[None]:
-    """Warnings for users go to ``run``."""
+    """Show user warnings through ``run``."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = run.show  # type: ignore[assignment]
@@ -85,7 +85,7 @@ def warnings_as_lines(run: Run) -> Iterator[None]:
 
 
 def report(error: BaseException, debug: bool) -> int:
-    """Say what went wrong; returns the exit code."""
+    """Print what went wrong; returns the exit code."""
     if debug:
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -102,7 +102,7 @@ def report(error: BaseException, debug: bool) -> int:
 
 
 def _usage(error: Any) -> str:
-    """What was wrong on the command line, or in the file of its options, and where to read on."""
+    """The message for an error on the command line or in the configuration file, with a pointer to the help."""
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "apnc")
     text = f"{error.format_message().rstrip('.')}."
@@ -113,7 +113,7 @@ def _usage(error: Any) -> str:
 
 
 def _hint(name: str, context: Any) -> str:
-    """Where there is such an option, or which one was meant."""
+    """Which commands have this option, or which option was probably meant."""
     group = None if context.parent is None else context.parent.command
     commands = getattr(group, "commands", {})
     others = [other for other, command in commands.items() if name in long_names(command)]
@@ -124,7 +124,7 @@ def _hint(name: str, context: Any) -> str:
 
 
 def _file_of(context: Any, parameter: Any) -> str:
-    """The file of ``--config``, if it is where a value that was refused comes from."""
+    """The file of ``--config``, if the refused value comes from it."""
     if context is None or parameter is None:
         return ""
     source = context.get_parameter_source(parameter.name)
@@ -132,7 +132,7 @@ def _file_of(context: Any, parameter: Any) -> str:
 
 
 def explained(error: BaseException) -> str:
-    """What an error says, in a sentence."""
+    """An error's message, as a sentence."""
     if isinstance(error, MemoryError):
         return f"not enough memory. {error} Set memory_limit, or lower n_landmarks or n_components."
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
@@ -143,6 +143,6 @@ def explained(error: BaseException) -> str:
 
 
 def say(text: str) -> None:
-    """One line on standard error, if anyone still reads it."""
+    """Print one line to standard error; a closed one is not an error."""
     with suppress(OSError, ValueError):
         print(f"apnc: {told(' '.join(text.split()))}", file=sys.stderr, flush=True)

@@ -67,7 +67,7 @@ def _fit_elsewhere(km: Any, given: Mapping[str, Any], remote: Any) -> None:
 
 
 def _check_targets(data: str, model: str | None, labels: str | None, remote: Any) -> None:
-    """Before anything is read: both files can be written, and neither is the data or the other one."""
+    """Check before reading that both files can be written and differ from the data and each other."""
     if model is None and labels is None:
         raise ValueError("Nothing to write: pass --model, --labels or both.")
     if labels is not None and remote is not None:
@@ -87,7 +87,7 @@ def _check_targets(data: str, model: str | None, labels: str | None, remote: Any
 
 
 def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]) -> None:
-    there = "" if labels is None else f"{labels} is written, but not the model"
+    there = "" if labels is None else f"{labels} was written, but not the model"
     try:
         km.save(model, configuration)
     except EXPECTED as error:

@@ -14,9 +14,9 @@ from apnc.persistence.functions import Absent
 
 @takes(opt.MODEL, opt.ALWAYS)
 def inspect(context: typer.Context) -> None:
-    """Say what is in MODEL: what it is, how it was made, how large the clusters are, how good the embedding is.
+    """Describe MODEL: its parameters and origin, the sizes of its clusters, and the quality of the embedding.
 
-    A kernel function is named, and not imported.
+    A kernel function is shown by name, without importing it.
 
     Example: apnc inspect events.apnc
     """
@@ -32,7 +32,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
 
 
 def _facts(km: Any) -> dict[str, Any]:
-    """What the estimator knows of itself."""
+    """Facts about the estimator."""
     fitted = km._model.embedding
     parameters = {name: _named(value) for name, value in km.get_params(deep=False).items()}
     names = getattr(km, "feature_names_in_", None)
@@ -56,7 +56,7 @@ def _facts(km: Any) -> dict[str, Any]:
 
 
 def _named(value: Any) -> Any:
-    """A parameter as JSON has it; functions and embeddings by their names."""
+    """A parameter as a JSON value; functions and embeddings by name."""
     if isinstance(value, Absent):
         return value.name or str(value)
     return value if isinstance(value, str | int | float | bool | dict | None) else repr(value)

@@ -1,4 +1,4 @@
-"""Options that are no parameters of an estimator: names, help texts, and the words that complete them."""
+"""Options that are not estimator parameters: names, help texts, and completions."""
 
 import re
 
@@ -18,21 +18,21 @@ ROWS: Declared = {
         "sparse .npz, svmlight or JSON lines. - reads CSV, or what --format says, from standard input.",
     )
 }
-MODEL: Declared = {"model": argument("MODEL", "Model file that apnc fit has written.")}
+MODEL: Declared = {"model": argument("MODEL", "Model file written by apnc fit.")}
 READING: Declared = {
     "id_columns": option(
         DATA,
         "--id-columns",
         "NAMES",
-        "Columns to write in front of the results; they are not features. The model keeps them: predict and embed "
-        'write them too, unless others are named, or none by --id-columns "".',
+        "Columns to write in front of the results; they are not features. The model remembers them: predict and embed "
+        'write them too, unless you name others, or none with --id-columns "".',
         kind=MANY,
     ),
     "drop_null": option(
         DATA,
         "--drop-null",
         None,
-        "Skip rows with missing values; by default they are an error. Null and NaN count as missing; in CSV also empty "
+        "Skip rows with missing values; by default they are an error. Missing are null and NaN; in CSV also empty "
         "values, NA, N/A, #N/A, n/a, NULL, null, NaN and nan.",
     ),
     "format": option(
@@ -46,13 +46,13 @@ READING: Declared = {
         DATA,
         "--separator",
         "CHARACTER",
-        "Separator of CSV values, such as ';'. By default a comma. The model keeps it.",
+        "Separator of CSV values, such as ';'. By default a comma. The model remembers it.",
     ),
     "object_field": option(
         DATA,
         "--object-field",
         "NAME",
-        "Field of each JSON line that is the object; by default all of it. The model keeps it.",
+        "Field of each JSON line that is the object; by default the whole line. The model remembers it.",
     ),
 }
 FITTING: Declared = {
@@ -72,7 +72,7 @@ FITTING: Declared = {
         CLUSTERING,
         "--method",
         "NAME",
-        f"What to fit: {METHODS}; or package.module:Class, which is imported, from the current folder too.",
+        f"What to fit: {METHODS}; or package.module:Class, which is imported, also from the current folder.",
         ESTIMATORS,
         "kernel",
     ),
@@ -96,29 +96,29 @@ TRUSTING: Declared = {
         KERNEL,
         "--kernel",
         "NAME",
-        "What you say the kernel of the model is. A function, package.module:function, is imported, from the current "
-        "folder too, and used if the model names the same or none (a functools.partial, for instance, has no name).",
+        "The kernel of the model. A function, package.module:function, is imported, also from the current folder, and "
+        "used if the model names the same or none (a functools.partial, for instance, has no name).",
     ),
     "trust": option(
         KERNEL,
         "--trust",
         "NAME",
-        "A kernel function or estimator class of the model, package.module:name, that may be imported, from the "
-        "current folder too. If the model names another, nothing is imported.",
+        "A kernel function or estimator class of the model, package.module:name, that may be imported, also from the "
+        "current folder. If the model names another, nothing is imported.",
         kind=MANY,
     ),
 }
-SHOWING: Declared = {"quiet": option(RUN, "--quiet", None, "Show no progress.")}
-STRICT: Declared = {"strict": option(RUN, "--strict", None, "End with exit code 3 if it has not converged.")}
-DEBUG: Declared = {"debug": option(RUN, "--debug", None, "Show where in the program an error comes from.")}
+SHOWING: Declared = {"quiet": option(RUN, "--quiet", None, "Do not show progress.")}
+STRICT: Declared = {"strict": option(RUN, "--strict", None, "Exit with code 3 if the fit does not converge.")}
+DEBUG: Declared = {"debug": option(RUN, "--debug", None, "Show the traceback of an error.")}
 ALWAYS: Declared = {
     "as_json": option(OUTPUT, "--json", None, "Print one line of JSON instead of the summary."),
     "config": option(
         RUN,
         "--config",
         "FILE",
-        'TOML file with options, such as max-iter = 100 or columns = ["a", "b"]. What is on the command line wins. One '
-        "file serves all commands: options of others are left aside.",
+        'TOML file with options, such as max-iter = 100 or columns = ["a", "b"]. The command line takes precedence. '
+        "One file serves all commands: options of others are ignored.",
         is_eager=True,
         callback=read_config,
     ),

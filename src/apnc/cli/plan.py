@@ -14,9 +14,9 @@ from apnc.run.forecast import Forecast
 
 @takes(opt.ROWS, opt.FITTING, opt.ALWAYS)
 def plan(context: typer.Context) -> None:
-    """Say what `apnc fit` with the same options will take, after a rehearsal of a second or two on some rows.
+    """Forecast the cost of `apnc fit` with the same options, by a rehearsal of a second or two on some rows.
 
-    Passes, operations, bytes moved, peak memory, disk and seconds; a memory limit that cannot be kept is refused.
+    Shows passes, operations, bytes moved, peak memory, disk and seconds; refuses a memory limit that is too small.
 
     Example: apnc plan events.parquet -k 10 --memory-limit 2GB
     """
@@ -30,5 +30,5 @@ def plan(context: typer.Context) -> None:
 
 
 def result(found: Forecast) -> dict[str, Any]:
-    """All of the forecast, with the sum of the seconds."""
+    """The forecast, with the total of the seconds."""
     return {**vars(found), "seconds_by_stage": found.seconds, "seconds": sum(found.seconds.values())}

@@ -12,7 +12,7 @@ from apnc.outputs import TABLE_KINDS
 def predict(context: typer.Context) -> None:
     """Label the rows of DATA with the clusters of MODEL.
 
-    The features are those of the fit, found by their names. Example: apnc predict events.apnc new.parquet --labels
+    Features are matched with those of the fit by name. Example: apnc predict events.apnc new.parquet --labels
     labels.parquet
     """
     labels = context.params["labels"]

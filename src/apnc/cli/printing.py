@@ -1,4 +1,4 @@
-"""Summaries on standard output: for people, or one line of JSON for programs."""
+"""Summaries on standard output: text for people, or one line of JSON for programs."""
 
 import errno
 import io
@@ -14,25 +14,25 @@ from rich.text import Text
 
 from apnc.wording import printable
 
-#: Columns of text where the output is no terminal, so that nothing is wrapped or cut.
+#: Width of the output if it is not a terminal, so that nothing is wrapped or truncated.
 UNLIMITED = 100_000
 
 
 @contextmanager
 def quiet_output() -> Iterator[None]:
-    """What the library or a kernel function prints goes to standard error: the output is for results."""
+    """Redirect prints of libraries and kernel functions to standard error: the output is for results."""
     with redirect_stdout(sys.stderr):
         yield
 
 
 def show_json(result: Mapping[str, Any]) -> None:
-    """One line; what is not finite is null."""
+    """Print one line of JSON; non-finite numbers become null."""
     with _reader_may_leave():
         print(json.dumps(_plain(result), ensure_ascii=False), flush=True)
 
 
 def show_lines(lines: Mapping[str, str]) -> None:
-    """A name and what there is to say of it on each line; without a terminal plain text."""
+    """Print a name and a text on each line; plain text if the output is not a terminal."""
     width = max(map(len, lines)) + 2
     _show(
         Text.assemble((f"{name:<{width}}", "bold"), printable(text), no_wrap=True, overflow="ignore")
@@ -41,7 +41,7 @@ def show_lines(lines: Mapping[str, str]) -> None:
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns without lines around them."""
+    """Print a table without borders."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -55,7 +55,7 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _show(renderables: Iterable[Any]) -> None:
     from rich.console import Console
 
-    # Written to a string first, because rich ends the process by itself when a pipe is closed.
+    # Rendered to a string first, because rich exits the process itself if the pipe is closed.
     rendered, terminal = io.StringIO(), sys.stdout.isatty()
     console = Console(
         file=rendered,
@@ -71,11 +71,11 @@ def _show(renderables: Iterable[Any]) -> None:
 
 @contextmanager
 def _reader_may_leave() -> Iterator[None]:
-    """A closed pipe, as ``| head -1`` leaves behind, is no failure: the work is done."""
+    """Ignore a closed pipe, as left by ``| head -1``: the work is done."""
     try:
         yield
     except BrokenPipeError:
-        # Python flushes once more at the end, and would complain then.
+        # Python flushes standard output again on exit, and would report the closed pipe then.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
@@ -95,14 +95,14 @@ def _plain(value: Any) -> Any:
 
 
 def number(value: float | None) -> str:
-    """A number for people."""
+    """A human-readable number."""
     if value is None:
         return "none"
     return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
 
 
 def sizes(values: Sequence[float], most: int = 20) -> str:
-    """Sizes of clusters, as many as fit on a line."""
+    """Cluster sizes, as many as fit on a line."""
     shown = ", ".join(number(value) for value in values[:most])
     return shown + (f", ... ({len(values):,} in all)" if len(values) > most else "")
 
@@ -113,7 +113,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def features(n: int, names: Sequence[str] | None, most: int = 20) -> str:
-    """Number of features, and their names where they have any, as many as fit on a line."""
+    """The number of features and, if they have any, their names, as many as fit on a line."""
     if names is None:
         return f"{n:,}"
     return f"{n:,}: {', '.join(names[:most])}{', ...' if n > most else ''}"

@@ -1,4 +1,4 @@
-"""What the commands read: data, model files and kernel functions."""
+"""Reading of data, model files and kernel functions for the commands."""
 
 import importlib
 import os
@@ -24,11 +24,10 @@ def opened(
     configuration: Mapping[str, Any] | None = None,
     reads: Callable[..., Source] | None = None,
 ) -> Iterator[Source]:
-    """A source as the options say, and where they say nothing, as those of the model's fit did.
+    """Open a source by the options, or where they are silent, by those of the model's fit.
 
-    ``reads`` is what an engine elsewhere reads it with.
-
-    Standard input goes to a temporary file first, to be read several times.
+    ``reads`` is the reader of another engine. Standard input is copied to a temporary file, since it is read several
+    times.
     """
     format = given["format"] or ("csv" if data == STANDARD_INPUT else sources.format_of(data))
     request = _requested(given)
@@ -50,7 +49,7 @@ def opened(
 
 
 def _requested(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the command line asks of the data; None where it says nothing, so that the model may."""
+    """The command line's options for the data; None if not given, so that the model's options apply."""
     return {
         "columns": listed(given.get("columns")) or None,
         "exclude": listed(given.get("exclude")),
@@ -63,7 +62,7 @@ def _requested(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _recalled(configuration: Mapping[str, Any], request: Mapping[str, Any], format: str) -> dict[str, Any]:
-    """What the fit asked of its data and the command line leaves open."""
+    """The fit's options for its data that the command line does not override."""
     ids = configuration.get("id-columns")
     kept = {
         "id_columns": listed(ids) if isinstance(ids, list) and all(isinstance(i, str) for i in ids) else (),
@@ -86,7 +85,7 @@ def _open(data: Any, format: str, request: Mapping[str, Any], recalled: Mapping[
         ids = ", ".join(recalled["id_columns"])
         raise ValueError(
             f"{error} The model was fitted with --id-columns {ids}, which is written in front of the results. Name "
-            'another column by --id-columns, or none by --id-columns "".'
+            'another column with --id-columns, or none with --id-columns "".'
         ) from error
 
 
@@ -99,17 +98,17 @@ def _opens(data: Any, format: str, options: Mapping[str, Any]) -> bool:
 
 
 def character(separator: str | None) -> str | None:
-    r"""A separator as it is typed: \\t is a tab, which few shells let one type."""
+    r"""A separator as typed: \\t is a tab, which is hard to type in a shell."""
     return "\t" if separator == r"\t" else separator
 
 
 def listed(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Names from options that are repeated, or have commas in them."""
+    """Names from options that are repeated or comma-separated."""
     return tuple(name.strip() for part in names or () for name in part.split(",") if name.strip())
 
 
 def load_model(model: str, data: str, given: Mapping[str, Any]) -> tuple[Any, Origin]:
-    """The estimator of a model file with its origin, and with the kernel function that the command line names."""
+    """The estimator in a model file, with the kernel function named on the command line, and the file's origin."""
     name, named = given["kernel"], given["trust"] or ()
     trust: Any = named if len(named) > 1 else next(iter(named), None)
     if named:
@@ -141,11 +140,11 @@ def imported(option: str, name: str) -> Any:
             raise ValueError(f"{option} {name}: {module} has no {attribute}.")
         found = getattr(found, part)
     if not callable(found):
-        raise ValueError(f"{option} {name}: that is a {type(found).__name__}, not a function or class.")
+        raise ValueError(f"{option} {name}: this is a {type(found).__name__}, not a function or class.")
     return found
 
 
 def look_here() -> None:
-    """Let modules of the current folder be imported; last, so that none takes the place of an installed one."""
+    """Allow imports from the current folder; it comes last, so that it shadows no installed module."""
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())

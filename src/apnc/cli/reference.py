@@ -1,4 +1,4 @@
-"""The page docs/cli-reference.md, from the help texts: ``python -m apnc.cli.reference docs/cli-reference.md``."""
+"""Generate docs/cli-reference.md from the help texts: ``python -m apnc.cli.reference docs/cli-reference.md``."""
 
 import sys
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def _usage(name: str, command: Any) -> str:
 
 
 def _tables(command: Any) -> Iterator[str]:
-    """A table for each panel of the help, arguments first."""
+    """A table for each help panel, arguments first."""
     panels: dict[str, list[Any]] = {}
     for parameter in command.params:
         panel = "Arguments" if parameter.param_type_name == "argument" else parameter.rich_help_panel

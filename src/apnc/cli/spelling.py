@@ -1,9 +1,9 @@
-"""What a misspelt option may have meant."""
+"""Suggestions for misspelt options."""
 
 import difflib
 from collections.abc import Iterable
 
-#: Options as other programs call them.
+#: Options under the names that other programs use.
 GUESSES = {
     "clusters": "n-clusters",
     "k": "n-clusters",
@@ -22,7 +22,7 @@ GUESSES = {
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """The option that was probably meant by ``name``; both without dashes in front."""
+    """The option that ``name`` probably stands for; both without leading dashes."""
     known, name = list(known), name.replace("_", "-")
     guess = GUESSES.get(name, name)
     if guess in known:

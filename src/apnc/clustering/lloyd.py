@@ -1,4 +1,4 @@
-"""Algorithm 2: Lloyd's iterations on the embeddings, as map and reduce."""
+"""Algorithm 2: Lloyd's iterations on the embedding, as map and reduce."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -13,17 +13,17 @@ from apnc.engines.contract import Chunk, Chunks
 from apnc.typing import Array
 
 #: Called after each iteration with its number, the squared shift of the centroids, the inertia and the new centroids;
-#: True asks to stop there.
+#: returning True stops the iterations.
 OnIteration = Callable[[int, float, float, Array], bool]
 #: Called after each pass over a sample.
 OnPass = Callable[[], None]
-#: Takes a stream of (labels, carry) of consecutive chunks.
+#: Consumes a stream of (labels, carry) of consecutive chunks.
 Write = Callable[[Iterator[tuple[Array, Any]]], None]
 
 
 @dataclass(frozen=True)
 class SumByNearest:
-    """Algorithm 2, map: assign the rows of a chunk and sum them up by cluster."""
+    """Algorithm 2, map: assign the rows of a chunk and sum them by cluster."""
 
     nearest: Nearest
 
@@ -33,12 +33,13 @@ class SumByNearest:
 
 @dataclass(frozen=True)
 class LabelAndSum:
-    """The last assignment: labels of a chunk's rows, if they are kept, beside their partial sums."""
+    """The last assignment: partial sums of a chunk's rows and, if wanted, their labels."""
 
     nearest: Nearest
     keep: bool = True
 
     def __call__(self, chunk: Chunk) -> "Assignment":
+        # The inertia reported to the user must not carry the float32 rounding of the passes before.
         labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
         return Assignment((labels,) if self.keep else (), sums, len(labels))
 
@@ -65,7 +66,7 @@ class LabelsOnly:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Labels of consecutive chunks (none, if they went elsewhere), and the partial sums of all their rows."""
+    """Labels of consecutive chunks (none if they were not kept), and the partial sums of all their rows."""
 
     parts: tuple[Array, ...]
     sums: PartialSums
@@ -76,19 +77,19 @@ class Assignment:
 
     @property
     def labels(self) -> Array:
-        """All labels in row order, int32, if they were kept."""
+        """All labels in row order, int32; only if they were kept."""
         return np.concatenate(self.parts)
 
 
 @dataclass(frozen=True)
 class Farthest:
-    """Distinct rows that are farthest from their own centroid.
+    """Distinct rows that are farthest from their assigned centroid.
 
     Attributes
     ----------
-    rows : array of shape (<= size, m), farthest first; ties by content.
-    distances : e of each to its centroid, positive.
-    size : how many are wanted.
+    rows : array of shape (<= size, m), farthest first; ties ordered by content.
+    distances : discrepancy e of each row to its centroid, positive.
+    size : number of rows wanted.
 
     """
 
@@ -103,7 +104,7 @@ class Farthest:
 
 @dataclass(frozen=True)
 class FindFarthest:
-    """The second reduce, run only when a cluster is empty: candidates of a chunk."""
+    """The second reduce, run only if a cluster is empty: the candidates of a chunk."""
 
     nearest: Nearest
     size: int
@@ -115,8 +116,9 @@ class FindFarthest:
 
 
 def farthest(rows: Array, distances: Array, size: int) -> Farthest:
-    """The ``size`` farthest distinct rows at a positive distance; ties (in float32) by content."""
+    """The ``size`` farthest distinct rows at a positive distance; ties (in float32) are ordered by content."""
     distances = distances.astype(np.float32)
+    # Finding distinct rows sorts them, so try only the farthest few first.
     near_enough = min(len(distances), 4 * size + 64)
     while True:
         cut = np.partition(distances, -near_enough)[-near_enough] if near_enough else 0.0
@@ -125,6 +127,7 @@ def farthest(rows: Array, distances: Array, size: int) -> Farthest:
         if len(distinct) >= size or near_enough == len(distances):
             break
         near_enough = min(len(distances), 4 * near_enough)
+    # np.unique sorts by content and the sort below is stable, so ties do not depend on the order of rows.
     far = distances[picked][first]
     order = np.argsort(-far, kind="stable")[:size]
     return Farthest(distinct[order], far[order], size)
@@ -132,7 +135,7 @@ def farthest(rows: Array, distances: Array, size: int) -> Farthest:
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Centroids after the last update; ``converged`` also if it was asked to stop."""
+    """Centroids after the last update; ``converged`` is also True if a callback stopped the iterations."""
 
     centroids: Array
     n_iter: int
@@ -149,9 +152,8 @@ def lloyd(
 ) -> LloydResult:
     """Algorithm 2 from given centroids.
 
-    Stops when the summed squared shift of the centroids is at most ``tol`` times the mean weighted
-    variance of Y. The L1 discrepancy with a mean update need not lower any objective at each step, so
-    nothing here relies on descent.
+    Stops when the total squared shift of the centroids is at most ``tol`` times the mean weighted variance of Y.
+    The L1 discrepancy with a mean update need not lower an objective in each step, so nothing relies on descent.
     """
     centroids = np.array(centroids, dtype=np.float64)
     for n_iter in range(1, max_iter + 1):
@@ -172,7 +174,7 @@ def refine_stacked(
     tol: float,
     on_pass: OnPass | None = None,
 ) -> list[Array]:
-    """Algorithm 2 from several starts at once: all that still move share each pass over Y."""
+    """Algorithm 2 from several starts at once: those not yet converged share each pass over Y."""
     refined = [np.array(start, dtype=np.float64) for start in starts]
     moving = list(range(len(starts)))
     for _ in range(max_iter):
@@ -191,7 +193,7 @@ def refine_stacked(
 
 @dataclass(frozen=True)
 class SumStacked:
-    """Algorithm 2, map, for several sets of centroids; each has its own part of the scratch."""
+    """Algorithm 2, map, for several sets of centroids, each with its own part of the scratch."""
 
     nearest: dict[int, Nearest]
 
@@ -205,12 +207,12 @@ class SumStacked:
 
 
 def add_stacked(one: dict[int, PartialSums], two: dict[int, PartialSums]) -> dict[int, PartialSums]:
-    """Partial sums of each restart added up."""
+    """Add the partial sums of each restart."""
     return {restart: partial + two[restart] for restart, partial in one.items()}
 
 
 def advance(partial: PartialSums, nearest: Nearest, Y: Chunks) -> tuple[Array, float]:
-    """Algorithm 2, reduce: the new centroids, empty clusters seeded again, and their squared shift."""
+    """Algorithm 2, reduce: the new centroids, with empty clusters reseeded, and their squared shift."""
     updated = update(partial, nearest.centroids)
     empty = np.flatnonzero(partial.counts == 0)
     if len(empty):
@@ -227,27 +229,29 @@ def update(partial: PartialSums, centroids: Array) -> Array:
 
 
 def reseed(updated: Array, empty: Array, Y: Chunks, nearest: Nearest) -> None:
-    """Put empty clusters on the farthest distinct rows, as far as there are any."""
+    """Move empty clusters to the farthest distinct rows, as far as there are enough."""
     found = Y.reduce(FindFarthest(nearest, len(empty)), Farthest.__add__)
     updated[empty[: len(found.rows)]] = found.rows
 
 
 def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy, keep: bool = True) -> Assignment:
-    """The assignment that follows the last update, so that predicting the data gives its labels."""
+    """The assignment after the last update, so that predicting the training data reproduces its labels."""
     return Y.reduce(LabelAndSum(discrepancy.against(centroids), keep), Assignment.__add__)
 
 
 def label_into(write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
-    """The same, with the labels handed on chunk by chunk instead of held; local engines only."""
+    """Like ``assign_all``, but streams the labels to ``write`` chunk by chunk; local engines only."""
     partials: list[Assignment] = []
 
     def stream() -> Generator[tuple[Array, Any], None, None]:
         for chunk in Y.map(Label(discrepancy.against(centroids))):
             part: Assignment = chunk.rows
             partial = Assignment((), part.sums, part.n_rows)
+            # Added as they come: memory must not grow with the number of chunks.
             partials[:] = [partials[0] + partial if partials else partial]
             yield part.parts[0], chunk.carry
 
+    # Closing the stream stops the workers if writing fails.
     with closing(stream()) as labels:
         write(labels)
     return partials[0]

@@ -1,4 +1,4 @@
-"""First centroids, from a sample of embedded rows or from a start partition."""
+"""Initial centroids, from a sample of embedded rows or from a start partition."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ def seed_centroids(
 ) -> Array:
     """The best of ``n_init`` starts on a sample of embedded rows, shape (k, m).
 
-    One start is used as it is; several are refined together by Lloyd's iterations on the sample and compared
-    by the weighted sum of squared discrepancies. ``spread`` gives the sample to the cores; ``on_pass`` is
-    called after each pass over it.
+    A single start is used as is; several are refined together by Lloyd's iterations on the sample and compared by
+    the weighted sum of squared discrepancies. ``spread`` distributes the sample over the cores; ``on_pass`` is called
+    after each pass over it.
     """
     choose = partial(greedy_k_means_plus_plus, on_pass=on_pass) if init == "k-means++" else random_rows
     rngs = [np.random.default_rng([seed, r]) for r in range(n_init)]
@@ -46,14 +46,14 @@ def seed_centroids(
 
 
 def most_passes(k: int, init: str, n_init: int) -> int:
-    """Passes over the sample at most: one for each centroid but the first, and those of the restarts."""
+    """Maximum number of passes over the sample: one for each centroid but the first, and those of the restarts."""
     return max(1, (k - 1) * (init == "k-means++") + SAMPLE_ITERATIONS * (n_init > 1))
 
 
 def random_rows(
     Y: Array, weights: Array, k: int, discrepancy: Discrepancy, rngs: list[np.random.Generator]
 ) -> list[Array]:
-    """For each generator k distinct instances drawn by weight; too few are filled up with the first."""
+    """For each generator, k distinct instances drawn by weight; if there are fewer, the first is repeated."""
     shares, size = weights / weights.sum(), min(k, len(Y))
     chosen = [rng.choice(len(Y), size=size, replace=False, p=shares) for rng in rngs]
     return [_filled(Y[rows].astype(np.float64), k) for rows in chosen]
@@ -67,11 +67,12 @@ def greedy_k_means_plus_plus(
     rngs: list[np.random.Generator],
     on_pass: OnPass | None = None,
 ) -> list[Array]:
-    """Greedy k-means++, for each generator: a centroid is the best of a few rows drawn by w e^2.
+    """Greedy k-means++ for each generator: each centroid is the best of a few rows drawn with probability ~ w e^2.
 
-    All restarts advance together, so that each step is one product. When no row is away from the centroids,
-    the rest are copies of the first.
+    All restarts advance together, so that each step is one product. Once every row coincides with a centroid, the
+    remaining centroids are copies of the first.
     """
+    # As many as scikit-learn tries.
     n_candidates = 2 + int(np.log(k))
     squared = discrepancy.squared_to(Y)
     chosen = np.zeros((len(rngs), k), dtype=np.int64)
@@ -92,19 +93,20 @@ def greedy_k_means_plus_plus(
 
 
 def _draw(mass: Array, size: int, rng: np.random.Generator) -> Array:
-    """Rows drawn with probability proportional to the steps of ``mass``."""
+    """Rows drawn with probability proportional to the increments of the cumulative sum ``mass``."""
     rows = np.searchsorted(mass, rng.random(size) * mass[-1], side="right")
+    # The product can round up to mass[-1], which would be one past the last row.
     return np.minimum(rows, len(mass) - 1)
 
 
 def _filled(centroids: Array, k: int) -> Array:
-    """Surplus clusters sit on the first centroid, where a tie never gives them a row."""
+    """Surplus clusters get copies of the first centroid; ties go to the lowest number, so they stay empty."""
     return np.concatenate([centroids, np.repeat(centroids[:1], k - len(centroids), axis=0)])
 
 
 @dataclass(frozen=True)
 class SumByLabel:
-    """Partial sums of a chunk's embedded rows by given labels."""
+    """Sums of a chunk's embedded rows by given labels."""
 
     n_clusters: int
 
@@ -118,9 +120,10 @@ class SumByLabel:
 
 
 def centroids_of_partition(labelled: Chunks, k: int) -> Array:
-    """Means of a start partition, of chunks whose rows are (Y, labels); empty ones get the mean of all."""
+    """Means of a start partition from chunks whose rows are (Y, labels); empty clusters get the overall mean."""
     partial = labelled.reduce(SumByLabel(k), PartialSums.__add__)
     overall = partial.sums.sum(axis=0) / partial.counts.sum()
+    # The tiny divisor only avoids a warning: np.where discards the means of empty clusters.
     return np.where(
         partial.counts[:, None] > 0, partial.sums / np.maximum(partial.counts, 1e-300)[:, None], overall
     )

@@ -1,4 +1,4 @@
-"""Property 4: how far an embedded row is from an embedded centroid."""
+"""Property 4: the discrepancy between an embedded row and an embedded centroid."""
 
 from apnc.discrepancy.family import Discrepancy, Euclidean, Manhattan
 from apnc.discrepancy.nearest import Nearest, PartialSums

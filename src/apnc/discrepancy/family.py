@@ -1,4 +1,4 @@
-"""Property 4: how far an embedded row is from an embedded centroid."""
+"""Property 4: the discrepancy between an embedded row and an embedded centroid."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,16 +19,16 @@ from apnc.discrepancy.nearest import (
 from apnc.stored import stored
 from apnc.typing import Array
 
-#: Discrepancies (squared ones, of L2) below this share of the norms are rounding of equal rows.
+#: Discrepancies (for L2, squared) below this share of the norms are rounding errors of equal rows.
 EQUAL = 1e-6
-#: Up to so many centroids a register-tiled loop beats a matrix product of BLAS.
+#: Up to this many centroids a register-tiled loop beats a BLAS matrix product.
 FEW = 24
 
 
 class Discrepancy(ABC):
-    """e(y, y-bar) of Property 4. A subclass must give ``distances``; the rest follows from it.
+    """e(y, y-bar) of Property 4. A subclass must implement ``distances``; the rest follows from it.
 
-    ``of_products`` says that inner products of embedded rows stand for the kernel, so that norms mean something.
+    ``of_products``: inner products of embedded rows approximate the kernel, so that their norms are meaningful.
     """
 
     of_products: ClassVar[bool] = False
@@ -38,23 +38,23 @@ class Discrepancy(ABC):
         """The discrepancy e of every row to every centroid, float64, shape (n_rows, k)."""
 
     def against(self, centroids: Array) -> Nearest:
-        """Eq. 4 made ready for fixed centroids."""
+        """Eq. 4 prepared for fixed centroids."""
         return Nearest(self, np.asarray(centroids, dtype=np.float64))
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
-        """C -> e^2 of every row of Y to every row of C, good enough to draw by; zero for equal rows."""
+        """C -> e^2 of every row of Y to every row of C, accurate enough for sampling; zero for equal rows."""
         return lambda C: self.distances(Y, C) ** 2
 
 
 @stored
 @dataclass(frozen=True)
 class Euclidean(Discrepancy):
-    """The L2 distance, of the Nystroem embeddings (Eq. 7)."""
+    """The L2 distance, used by the Nystroem embeddings (Eq. 7)."""
 
     of_products: ClassVar[bool] = True
 
     def distances(self, Y: Array, centroids: Array) -> Array:
-        """By direct differences, so that small distances keep their digits."""
+        """By direct differences, so that small distances keep their precision."""
         from apnc.loops.nearest import distances_l2
 
         out = np.empty((len(Y), len(centroids)))
@@ -62,19 +62,20 @@ class Euclidean(Discrepancy):
         return out
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
-        """By a matrix product; what rounding leaves of equal rows is zero."""
+        """By a matrix product."""
         sizes = squared_norms(Y)
 
         def squared(C: Array) -> Array:
             magnitude = sizes[:, None] + squared_norms(C)
             e = magnitude - 2 * (Y @ C.T.astype(Y.dtype))
+            # Without this, k-means++ could draw a copy of a centroid it already has.
             e[e < EQUAL * magnitude] = 0
             return e
 
         return squared
 
     def against(self, centroids: Array) -> Nearest:
-        """Register-tiled loops where centroids are few, else matrix products."""
+        """Register-tiled loops for few centroids, else matrix products."""
         kind = NearestEuclidean if len(centroids) <= FEW else NearestByProducts
         return kind(self, np.asarray(centroids, dtype=np.float64))
 
@@ -82,7 +83,7 @@ class Euclidean(Discrepancy):
 @stored
 @dataclass(frozen=True)
 class Manhattan(Discrepancy):
-    """The L1 distance, of the stable embedding (Eq. 12)."""
+    """The L1 distance, used by the stable embedding (Eq. 12)."""
 
     def distances(self, Y: Array, centroids: Array) -> Array:
         """By direct differences."""
@@ -93,7 +94,7 @@ class Manhattan(Discrepancy):
         return out
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
-        """By register-tiled loops; what rounding leaves of equal rows is zero."""
+        """By register-tiled loops."""
         from apnc.loops.nearest import twice_larger
 
         rows = np.arange(len(Y))
@@ -104,6 +105,7 @@ class Manhattan(Discrepancy):
             twice = np.empty((len(Y) + 2, -(-len(C) // 4) * 4), dtype=np.float32)
             twice_larger(Y, rows, padded(C), twice)
             e = twice[: len(Y), : len(C)] - sums[:, None] - their_sums
+            # As for L2: equal rows must have mass zero when k-means++ draws.
             e[e < EQUAL * (sizes[:, None] + their_sizes)] = 0
             return e**2
 

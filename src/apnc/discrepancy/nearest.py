@@ -1,4 +1,4 @@
-"""Eq. 4 and Algorithm 2's map: rows assigned to fixed centroids and summed up."""
+"""Eq. 4 and the map of Algorithm 2: assign rows to fixed centroids and sum them by cluster."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from apnc.typing import Array
 
 
 class Distances(Protocol):
-    """What the search needs of a discrepancy."""
+    """What the search requires of a discrepancy."""
 
     def distances(self, Y: Array, centroids: Array) -> Array:
         """The discrepancy e of every row to every centroid."""
@@ -18,13 +18,13 @@ class Distances(Protocol):
 
 @dataclass(frozen=True)
 class PartialSums:
-    """Z and g of Algorithm 2 for some rows, with weights.
+    """Z and g of Algorithm 2 for weighted rows.
 
     Attributes
     ----------
     sums : array of shape (k, m), the weighted sum of the rows of each cluster.
     counts : array of shape (k,), the weight of each cluster.
-    inertia : weighted sum of squared discrepancies to the own centroid.
+    inertia : weighted sum of squared discrepancies to the assigned centroid.
     squares : weighted sum of squared norms of the rows.
 
     """
@@ -47,11 +47,12 @@ class PartialSums:
         """Weighted variance of the rows, averaged over the m components."""
         total = self.counts.sum()
         mean = self.sums.sum(axis=0) / total
+        # The difference of squares can round below zero when all rows are equal.
         return max(0.0, float((self.squares / total - mean @ mean) / mean.size))
 
 
 class Nearest:
-    """Eq. 4 and Algorithm 2's map against fixed centroids, for any discrepancy."""
+    """Eq. 4 and the map of Algorithm 2 for fixed centroids and any discrepancy."""
 
     def __init__(self, discrepancy: Distances, centroids: Array):
         self.discrepancy = discrepancy
@@ -66,7 +67,7 @@ class Nearest:
         return self.discrepancy.distances(Y, self.centroids)[np.arange(len(labels)), labels]
 
     def known_labels(self, Y: Array, scratch: dict[str, Any]) -> Array:
-        """Labels, from the last pass against these centroids if it is remembered."""
+        """Labels, reused from the last pass if it was against these centroids."""
         return self.labels(Y)
 
     def assign(
@@ -74,7 +75,7 @@ class Nearest:
     ) -> tuple[Array, PartialSums]:
         """Algorithm 2, map: labels and partial sums of these rows.
 
-        ``exact`` asks for an inertia by direct differences; otherwise it may be rounded to float32.
+        ``exact`` computes the inertia by direct differences; otherwise it may be rounded to float32.
         """
         from apnc.loops.nearest import accumulate
 
@@ -88,15 +89,15 @@ class Nearest:
 
 @dataclass
 class RowState:
-    """What a pass knows of its rows; kept in a chunk's scratch, it spares the next pass most distances.
+    """What a pass knows about its rows; kept in a chunk's scratch, it saves the next pass most distances.
 
     Attributes
     ----------
-    sizes, squares : norms of the rows in the discrepancy's own terms, and squared norms.
+    sizes, squares : norms of the rows that rounding errors are relative to, and squared L2 norms.
     sums : the row's own term of the discrepancy: under L1 the sum of its components.
     labels, own : nearest centroid and discrepancy to it.
-    upper, lower : bounds on the discrepancy to the own centroid and to every other one.
-    centroids : those that the bounds hold for; None before the first pass.
+    upper, lower : bounds on the discrepancy to the assigned centroid and to all others.
+    centroids : the centroids that the bounds hold for; None before the first pass.
     """
 
     sizes: Array
@@ -110,15 +111,15 @@ class RowState:
 
     @classmethod
     def of(cls, sizes: Array, sums: Array, squares: Array) -> "RowState":
-        """Nothing known but the norms and sums."""
+        """A state in which only norms and sums are known."""
         n = len(sizes)
         return cls(sizes, sums, squares, np.zeros(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
 
 
 class NearestByBounds(Nearest):
-    """Eq. 4 for a metric: rows whose bounds prove that their label stays are not searched again.
+    """Eq. 4 for a metric: rows whose bounds prove that their label cannot change are not searched again.
 
-    Labels are those of a search of every row (docs/decisions/15-bounds.md).
+    The labels are the same as those of an exhaustive search (docs/decisions/15-bounds.md).
     """
 
     norm: int
@@ -132,7 +133,7 @@ class NearestByBounds(Nearest):
         self._moved: tuple[Array | None, Array] = (None, np.empty(0))
 
     def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
-        """Norms that errors of the discrepancy are relative to, each row's own term of it, and squared norms."""
+        """Norms that rounding errors are relative to, each row's own term of the discrepancy, and squared L2 norms."""
         raise NotImplementedError
 
     def margins(self, sizes: Array) -> Array:
@@ -142,7 +143,7 @@ class NearestByBounds(Nearest):
     def search_and_sum(
         self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
     ) -> None:
-        """Nearest centroid of every row that the bounds leave open, and the sums of all rows."""
+        """Find the nearest centroid of every row that the bounds leave open, and sum all rows by cluster."""
         from apnc.loops.nearest import small_pass
 
         bounds = (state.labels, state.own, state.upper, state.lower, shifts, self.margins(state.sizes))
@@ -163,7 +164,7 @@ class NearestByBounds(Nearest):
         return out
 
     def known_labels(self, Y: Array, scratch: dict[str, Any]) -> Array:
-        """Labels, from the last pass against these centroids if it is remembered."""
+        """Labels, reused from the last pass if it was against these centroids."""
         state: RowState | None = scratch.get("rows")
         return state.labels if state is not None and state.centroids is self.centroids else self.labels(Y)
 
@@ -171,6 +172,7 @@ class NearestByBounds(Nearest):
         self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
     ) -> tuple[Array, PartialSums]:
         """Algorithm 2, map, in one read of Y."""
+        # Popped until the pass is done: a state that an interrupt left half-updated must not be reused.
         state: RowState = scratch.pop("rows", None) or self._state_of(Y)
         sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
         self.search_and_sum(Y, weights, state, self._shifts_from(state.centroids), sums, counts)
@@ -179,15 +181,17 @@ class NearestByBounds(Nearest):
             state.own[:] = self.own(Y, state.labels)
         scratch["rows"] = state
         inertia, squares = float(weights @ state.own**2), float(weights @ state.squares)
+        # Copied, because the next pass changes the labels of the state in place.
         return state.labels.copy(), PartialSums(sums, counts, inertia, squares)
 
     def _state_of(self, Y: Array) -> RowState:
         return RowState.of(*self.row_terms(Y))
 
     def _shifts_from(self, previous: Array | None) -> Array:
-        """How far each centroid has moved, computed once for all chunks; empty if nothing is known."""
+        """How far each centroid has moved, computed once for all chunks; empty if there is no previous pass."""
         if previous is None:
             return np.empty(0)
+        # Compared by identity: the states of all chunks refer to the same array of centroids.
         since, shifts = self._moved
         if since is not previous:
             pairs = zip(previous, self.centroids, strict=True)
@@ -197,7 +201,7 @@ class NearestByBounds(Nearest):
 
 
 def padded(C: Array) -> Array:
-    """Centroids in float32, with zeros up to the next multiple of four."""
+    """Centroids in float32, zero-padded to a multiple of four: the tiled loops handle four at a time."""
     out = np.zeros((-(-len(C) // 4) * 4, C.shape[1]), dtype=np.float32)
     out[: len(C)] = C
     return out
@@ -222,24 +226,24 @@ def manhattan_terms(Y: Array) -> tuple[Array, Array, Array]:
 
 
 class NearestEuclidean(NearestByBounds):
-    """Nearest under L2, from |c|^2 - 2 y.c."""
+    """Nearest under L2, by comparing |c|^2 - 2 y.c."""
 
     norm = 2
 
     def row_terms(self, Y: Array) -> tuple[Array, Array, Array]:
-        """Squared norms, for all three."""
+        """Squared norms, three times."""
         squares = squared_norms(Y)
         return squares, squares, squares
 
     def margins(self, sizes: Array) -> Array:
-        """A share of the root of the magnitude, since bounds are not squared."""
+        """Relative to the root of the magnitude, since the bounds are not squared."""
         from apnc.loops.nearest import SETTLED
 
         return SETTLED * np.sqrt(sizes + self.largest)
 
 
 class NearestByProducts(NearestEuclidean):
-    """The same for many centroids, by matrix products of BLAS."""
+    """Nearest under L2 for many centroids, by BLAS matrix products."""
 
     def __init__(self, discrepancy: Distances, centroids: Array):
         super().__init__(discrepancy, centroids)
@@ -248,7 +252,7 @@ class NearestByProducts(NearestEuclidean):
     def search_and_sum(
         self, Y: Array, weights: Array, state: RowState, shifts: Array, sums: Array, counts: Array
     ) -> None:
-        """Products of the open rows alone, then the sums of all rows."""
+        """Compute products of the open rows alone, then the sums of all rows."""
         from apnc.loops.nearest import accumulate, loosen, own_l2, pick_l2
 
         n = len(Y)
@@ -257,6 +261,7 @@ class NearestByProducts(NearestEuclidean):
         margins = self.margins(state.sizes)
         n_open, n_settled = loosen(0, n, state.labels, shifts, margins, *bounds, open_rows, settled)
         if n_open:
+            # Indexing copies rows; in the first pass, where all are open, that is avoided.
             rows = open_rows[:n_open]
             products = (Y if n_open == n else Y[rows]) @ self.columns
             found = (state.sizes, state.labels, state.own, *bounds)
@@ -277,7 +282,7 @@ class NearestManhattan(NearestByBounds):
         return manhattan_terms(Y)
 
     def margins(self, sizes: Array) -> Array:
-        """A share of the magnitude."""
+        """Relative to the magnitude."""
         from apnc.loops.nearest import SETTLED
 
         return SETTLED * (sizes + self.largest)

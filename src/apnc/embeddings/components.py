@@ -1,4 +1,4 @@
-"""``n_components="auto"``: as many directions as the rows need (docs/decisions/19-components.md)."""
+"""``n_components="auto"``: choose the number of components by variance (docs/decisions/19-components.md)."""
 
 from dataclasses import replace
 
@@ -10,22 +10,23 @@ from apnc.embeddings.nystroem import triangular
 from apnc.engines.blas import one_thread
 from apnc.typing import Array
 
-#: Share of the variance of Y that the kept directions hold.
+#: Share of the variance of Y that the kept directions explain.
 SHARE = 0.99
 
 
 def needed_components(coefficients: Coefficients, Y: Array, weights: Array, least: int) -> Coefficients:
-    """The fewest directions of each block that together hold ``SHARE`` of the variance of Y, at least ``least``.
+    """Keep the fewest directions of all blocks that explain ``SHARE`` of the variance of Y, but at least ``least``.
 
-    Turning a block leaves all its inner products as they are, so that only what is cut off is lost. Directions are
-    those of the second moment, not of the variance alone: inner products and norms of Y stay those of the kernel.
+    Rotating a block preserves its inner products, so that only the directions cut off are lost. The directions are
+    those of the second moment rather than of the covariance, so that inner products and norms of Y still approximate
+    those of the kernel.
 
     Parameters
     ----------
     coefficients : of an embedding with the Euclidean discrepancy.
     Y : array of shape (n, m), R K_L(x) of a sample.
     weights : array of shape (n,), of the sample.
-    least : components that are kept in any case, as far as there are so many.
+    least : minimum number of components to keep, if there are as many.
 
     """
     shares = weights / weights.sum()
@@ -49,11 +50,12 @@ def _directions(Y: Array, shares: Array) -> tuple[Array, Array, Array]:
     moments, directions = linalg.eigh((Y * shares[:, None]).T @ Y)
     moments, directions = moments[::-1], directions[:, ::-1]
     means = (shares @ Y) @ directions
+    # Rounding can make the variance of a constant direction negative.
     return directions, moments, np.maximum(moments - means**2, 0.0)
 
 
 def _any(kept: Array) -> Array:
-    """At least the first direction of a block."""
+    """The kept directions of a block, or the first if there are none: no block may be empty."""
     return kept if kept.any() else np.arange(len(kept)) == 0
 
 

@@ -16,13 +16,13 @@ from apnc.typing import Array
 class EnsembleEmbedding(Embedding):
     """Kumar, Mohri and Talwalkar's ensemble: the mixture of q Nystroem approximations.
 
-    R is block-diagonal (Property 3); block b is the Nystroem block of its own landmarks times the root
-    of its mixture weight, so inner products of Y are the ensemble kernel sum_b mu_b K~_b. Eigenwork
-    and memory fall from l^3 and l^2 to those of blocks of l / q.
+    R is block-diagonal (Property 3); block b is the Nystroem block of its own landmarks times the root of its
+    mixture weight, so inner products of Y are the ensemble kernel sum_b mu_b K~_b. Instead of one eigendecomposition
+    of size l, with time l^3 and memory l^2, there are q of size l / q.
 
     Parameters
     ----------
-    n_blocks : q. Landmarks and components are totals, split evenly over the blocks.
+    n_blocks : q. The numbers of landmarks and components are totals, split evenly over the blocks.
     mixture_weights : array of shape (n_blocks,), non-negative, scaled to sum to one; None: uniform.
 
     """

@@ -18,13 +18,13 @@ from apnc.rows import Rows, n_columns, n_rows
 from apnc.stored import largest, require, stored
 from apnc.typing import Array
 
-#: Rows of a normalised kernel whose embedding is smaller than this are not seen by the landmarks; they stay there.
+#: Embedded rows of a normalised kernel with a smaller norm are orthogonal to the landmarks, and are not rescaled.
 UNSEEN = 1e-6
-#: Components computed by one product: as narrow as BLAS stays fast, so that few zeros of R are multiplied.
+#: Components per matrix product: as few as BLAS handles fast, so that few zeros of the triangular R are multiplied.
 STEP = 256
-#: ``n_components="auto"`` is no more, unless there are very many clusters.
+#: Upper limit of ``n_components="auto"``, unless there are very many clusters.
 MANY_COMPONENTS = 500
-#: Largest weight and beta that a model file may have: what float32 can work with.
+#: Largest weight and beta accepted from a model file, so that float32 does not overflow.
 LARGEST_WEIGHT, LARGEST_BETA = 1e38, 1e15
 
 
@@ -44,7 +44,7 @@ class Block:
     weights: Array
 
     def check(self) -> None:
-        """A weight for each landmark and component."""
+        """Require one weight per landmark and component."""
         l, shape = n_rows(self.landmarks), self.weights.shape  # noqa: E741
         require(
             len(shape) == 2 and shape[0] >= 1 and shape[1] == l >= 1,
@@ -56,14 +56,14 @@ class Block:
 @stored
 @dataclass(frozen=True)
 class Coefficients:
-    """R and e of an embedding: all that Algorithms 1 and 2 need to know of it.
+    """R and e of an embedding: all that Algorithms 1 and 2 need to know about it.
 
     Attributes
     ----------
     blocks : the diagonal blocks of R, each with its own landmarks.
     discrepancy : e of Property 4.
-    beta : of Property 4; ``beta * e`` is a distance of the kernel's space.
-    dropped : eigenvalues left out because they are zero or noise.
+    beta : of Property 4; ``beta * e`` is a distance in the kernel's space.
+    dropped : number of eigenvalues left out because they are zero or noise.
     negative : weight of the negative spectrum, sum |lambda < 0| / sum |lambda|.
 
     """
@@ -75,7 +75,7 @@ class Coefficients:
     negative: float = 0.0
 
     def check(self) -> None:
-        """Blocks of one kind, and numbers in range."""
+        """Require consistent blocks and numbers in range."""
         kinds = {(type(block.landmarks), n_columns(block.landmarks)) for block in self.blocks}
         require(len(kinds) == 1, "blocks are missing, or differ in the type or width of their landmarks")
         require(0 < self.beta <= LARGEST_BETA, f"beta is {self.beta}, expected in (0, {LARGEST_BETA:g}]")
@@ -84,17 +84,17 @@ class Coefficients:
 
     @property
     def n_components(self) -> int:
-        """m, over all blocks."""
+        """m, the total over all blocks."""
         return sum(len(block.weights) for block in self.blocks)
 
     @property
     def n_landmarks(self) -> int:
-        """l, over all blocks."""
+        """l, the total over all blocks."""
         return sum(block.weights.shape[1] for block in self.blocks)
 
 
 class Embedding(BaseEstimator, ABC):
-    """Base class of all embeddings, ours and yours.
+    """Base class of all embeddings, including your own.
 
     A subclass turns landmarks into coefficients. Everything else (sampling, Algorithm 1, seeding,
     Lloyd, prediction) follows from the four properties; ``apnc.testing.check_embedding`` verifies them.
@@ -102,9 +102,9 @@ class Embedding(BaseEstimator, ABC):
     """
 
     def most_components(self, n_landmarks: int, n_clusters: int) -> int:
-        """The m that ``n_components="auto"`` asks ``coefficients`` for.
+        """The m that ``coefficients`` is asked for if ``n_components="auto"``.
 
-        For clusters in an embedding with the Euclidean discrepancy as many of them are kept as the rows need.
+        Clusterers then reduce it by variance if the discrepancy is Euclidean.
         """
         return max(MANY_COMPONENTS, 2 * n_clusters)
 
@@ -116,7 +116,7 @@ class Embedding(BaseEstimator, ABC):
 
         Parameters
         ----------
-        landmarks : l distinct instances, in an order that depends on their content alone; supports
+        landmarks : l distinct instances, in an order that depends only on their content; supports
             ``len`` (arrays: ``shape[0]``) and slicing.
         kernel : ``kernel(A, B)`` is the float64 matrix of shape (len(A), len(B)).
         n_components : m, the number of components asked for.
@@ -127,19 +127,19 @@ class Embedding(BaseEstimator, ABC):
 
 @dataclass(frozen=True)
 class Portions:
-    """A row's parts in Algorithm 1: the instances, and the portions of Y computed so far."""
+    """Intermediate state of Algorithm 1: the instances, and the portions of Y computed so far."""
 
     rows: Any
     parts: tuple[Array, ...] = ()
 
     @property
     def joined(self) -> Array:
-        """R K_L(x), all portions side by side."""
+        """R K_L(x): all portions concatenated."""
         return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts, axis=1)
 
 
 def leading_zeros(weights: Array) -> int:
-    """Columns on the left without any weight."""
+    """Number of all-zero columns on the left."""
     used = np.flatnonzero(weights.any(axis=0))
     return int(used[0]) if len(used) else weights.shape[1]
 
@@ -158,7 +158,7 @@ class EmbedBlock:
 
     @cached_property
     def _steps(self) -> list[tuple[int, slice, Array]]:
-        """R(b)^T in groups of columns, each with the first landmark that it needs."""
+        """R(b)^T in groups of columns, each with the first landmark whose weights are not all zero."""
         weights: Array = np.asarray(self._kernel_rows.factor * self.block.weights, dtype=self.dtype)
         groups = (slice(j, j + STEP) for j in range(0, len(weights), STEP))
         return [(first := leading_zeros(weights[g]), g, weights[g, first:].T.copy(order="F")) for g in groups]
@@ -177,19 +177,20 @@ class EmbedBlock:
         return threading.local()
 
     def _room(self, n: int) -> Array:
-        """A kernel block of n rows that each thread uses again: fresh memory would cost page faults."""
+        """A buffer for n kernel rows, reused by each thread: fresh memory would cost page faults."""
         room: Array | None = getattr(self._rooms, "room", None)
         if room is None or len(room) < n:
             room = self._rooms.room = np.empty((n, self.block.weights.shape[1]), dtype=self.dtype)
         return room[:n]
 
     def __getstate__(self) -> dict[str, Any]:
+        # Cached properties are rebuilt on the worker; thread-local buffers cannot be pickled.
         return {"kernel": self.kernel, "block": self.block, "dtype": self.dtype}
 
 
 @dataclass(frozen=True)
 class Join:
-    """Algorithm 1, lines 10 to 14: the portions of each row side by side; X is dropped here.
+    """Algorithm 1, lines 10 to 14: concatenate the portions of each row, and drop X.
 
     ``unit`` scales each row to norm 1 (docs/decisions/16-unit-rows.md).
     """
@@ -202,11 +203,12 @@ class Join:
         return chunk.with_rows(self.finished(chunk.rows.joined))
 
     def finished(self, Y: Array) -> Array:
-        """R K_L(x) of some rows as Y; may write into it."""
+        """Turn R K_L(x) into Y, possibly in place."""
         if self.unit:
             norms = np.sqrt(np.einsum("ij,ij->i", Y, Y))
             Y *= np.divide(1, norms, out=np.zeros_like(norms), where=norms > UNSEEN)[:, None]
         Y = Y.astype(self.dtype, copy=False)
+        # One dot product detects NaN, infinity and squares that overflow, without a temporary array.
         if not np.isfinite(np.vdot(Y, Y)):
             raise ValueError(
                 f"Some rows have kernel values too large to compute with. Look for outliers. {SMALLER}"
@@ -221,7 +223,7 @@ def _begin(chunk: Chunk) -> Chunk:
 def embed(
     chunks: Chunks, kernel: Kernel, coefficients: Coefficients, dtype: type, out: type = np.float32
 ) -> Chunks:
-    """Algorithm 1: embed every row, block after block; ``dtype`` is the type of the products, ``out`` that of Y."""
+    """Algorithm 1: embed every row, block by block; ``dtype`` is the type of the products, ``out`` that of Y."""
     for step in embedding_steps(kernel, coefficients, dtype, out):
         chunks = chunks.map(step)
     return chunks
@@ -235,7 +237,7 @@ def embedding_steps(
 
 
 def block_steps(kernel: Kernel, coefficients: Coefficients, dtype: type) -> list[Callable[[Chunk], Chunk]]:
-    """Algorithm 1 up to the join: rows become the portions of R K_L(x)."""
+    """The maps of Algorithm 1 before the join: from rows to portions of R K_L(x)."""
     return [_begin, *(EmbedBlock(kernel, block, dtype) for block in coefficients.blocks)]
 
 

@@ -15,8 +15,8 @@ from apnc.typing import Array
 class NystroemEmbedding(Embedding):
     """Algorithm 3: R = Lambda^(-1/2) V^T of the leading m eigenpairs of K_LL, with the L2 distance.
 
-    R is turned to upper triangular form, which leaves every distance as it is and a part of the products undone
-    (docs/decisions/17-triangular-coefficients.md). m is at most the rank of K_LL that is not noise.
+    R is rotated to upper triangular form, which preserves distances and saves part of the products
+    (docs/decisions/17-triangular-coefficients.md). m is at most the numerical rank of K_LL.
     """
 
     def coefficients(
@@ -25,6 +25,7 @@ class NystroemEmbedding(Embedding):
         """Algorithm 3, lines 7 to 9."""
         spectrum = decompose(landmark_kernel(landmarks, kernel), landmarks)
         weights = triangular(spectrum.leading(n_components).inverse_root)
+        # A kernel that is zero on all landmarks still needs one component, in which all rows are equal.
         if not len(weights):
             weights = np.zeros((1, weights.shape[1]))
         block = Block(landmarks, weights)
@@ -32,9 +33,10 @@ class NystroemEmbedding(Embedding):
 
 
 def triangular(R: Array) -> Array:
-    """Q^T R, upper triangular with a diagonal that is not negative, for an orthogonal Q."""
+    """Q^T R for an orthogonal Q: upper triangular with a non-negative diagonal."""
     if not len(R):
         return R
     turned = linalg.qr(R, mode="r", check_finite=False)[0][: len(R)]
+    # QR leaves the signs open; fixing them makes R the same for every LAPACK.
     signs = np.where(turned.diagonal() < 0, -1.0, 1.0)
     return np.asarray(np.triu(turned * signs[:, None]))

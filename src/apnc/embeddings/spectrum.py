@@ -1,4 +1,4 @@
-"""Eigen-decomposition of a landmark kernel, with its noise left out."""
+"""Eigendecomposition of the landmark kernel, without noise."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from apnc.typing import Array
 
 #: What to do about kernel values that are too large.
 SMALLER = "Scale the features (for example to [0, 1]), lower degree or gamma, or set normalize_kernel=True."
-#: Differences of k(a, b) and k(b, a) up to this share of the largest value are rounding.
+#: Differences between k(a, b) and k(b, a) up to this share of the largest value are rounding errors.
 ASYMMETRY = 1e-4
-#: Up to this size one thread is as fast, and does not contend with others for the cores.
+#: Up to this size one thread is as fast as many, and does not compete with others for the cores.
 SMALL = 512
-#: Eigenvalues below this share of the largest are rounding of K, by the type of the rows.
+#: Eigenvalues below this share of the largest are rounding errors of K, by the type of the rows.
 FLOOR: dict[type, float] = {np.float32: 1e-8, np.float64: 1e-12}
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The kept part of a symmetric matrix's spectrum, largest first.
+    """The kept part of a symmetric matrix's spectrum, in descending order.
 
     Attributes
     ----------
     values : array of shape (r,), positive.
     vectors : array of shape (l, r), columns.
     dropped : l - r.
-    negative : sum |lambda < 0| / sum |lambda|, zero if only rounding made them negative.
+    negative : sum |lambda < 0| / sum |lambda|; zero if they are negative only by rounding.
 
     """
 
@@ -41,7 +41,7 @@ class Spectrum:
     negative: float
 
     def leading(self, n: int) -> "Spectrum":
-        """The ``n`` largest."""
+        """The ``n`` largest eigenvalues, with their vectors."""
         return Spectrum(self.values[:n], self.vectors[:, :n], self.dropped, self.negative)
 
     @property
@@ -76,6 +76,7 @@ def decompose(K: Array, landmarks: Any) -> Spectrum:
     values, vectors = values[::-1], vectors[:, ::-1]
     rounding = FLOOR[compute_dtype(landmarks)] * max(values[0], 0.0)
     kept = values > max(rounding, -values[-1], np.finfo(float).tiny)
+    # Eigenvectors have arbitrary signs, which differ between LAPACK libraries: make the largest entry positive.
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     negative = -values[values < 0].sum() / np.abs(values).sum() if -values[-1] > rounding else 0.0
     return Spectrum(values[kept], (vectors * signs)[:, kept], int((~kept).sum()), float(negative))

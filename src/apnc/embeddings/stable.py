@@ -12,12 +12,12 @@ from apnc.typing import Array
 
 
 class StableEmbedding(Embedding):
-    """Algorithm 4: each row of R sums t random rows of E, the root of the centered kernel; L1 distance.
+    """Algorithm 4: rows of R are sums of t random rows of E, the inverse root of the centered kernel; L1 distance.
 
     Parameters
     ----------
-    subset_size : t. A float in (0, 1) is a share of the landmarks, an integer a number of them; at
-        least 1 and below the number of landmarks, since t = l gives Y = 0.
+    subset_size : t. A float in (0, 1) is a share of the landmarks, an integer their number; at least 1 and less
+        than the number of landmarks, since t = l gives Y = 0.
 
     """
 
@@ -65,9 +65,9 @@ def center_kernel(K: Array) -> Array:
 def inverse_sqrt(spectrum: Spectrum) -> Array:
     """E = V Lambda^(-1/2) V^T, shape (l, l).
 
-    The symmetric root, not the printed Lambda^(-1/2) V^T, whose row sums depend on the arbitrary
-    signs of eigenvectors (docs/decisions/01-symmetric-root.md). E e = 0, but eigenvectors of tiny
-    eigenvalues mix with e by rounding and E would amplify that: it is projected out.
+    The symmetric root rather than the published Lambda^(-1/2) V^T, whose row sums depend on the arbitrary signs of
+    eigenvectors (docs/decisions/01-symmetric-root.md). In theory E e = 0, but rounding mixes e into eigenvectors of
+    tiny eigenvalues, which E amplifies; so e is projected out.
     """
     E = spectrum.vectors @ spectrum.inverse_root
     return center_kernel(E)

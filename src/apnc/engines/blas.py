@@ -1,4 +1,4 @@
-"""Holding BLAS to one thread while our own threads do the work."""
+"""Limit BLAS to one thread while our own threads do the work."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ _state: dict[str, Any] = {"depth": 0, "limit": None}
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS at one thread; contexts may overlap, the last to end restores what the first found."""
+    """Limit BLAS to one thread; contexts may overlap, and the last to end restores the original setting."""
+    # The number of BLAS threads belongs to the process, so overlapping contexts of all threads share one limit.
     with _lock:
         if _state["depth"] == 0:
             _state["limit"] = _controller().limit(limits=1, user_api="blas")
@@ -30,5 +31,5 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Finding the BLAS libraries takes milliseconds, so it is done once."""
+    """The controller of the BLAS libraries, cached because finding them takes milliseconds."""
     return ThreadpoolController()

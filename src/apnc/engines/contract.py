@@ -1,4 +1,4 @@
-"""What an engine offers to the algorithms: chunks that can be mapped, reduced and kept."""
+"""The engine contract: chunks that can be mapped, reduced and cached."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -21,14 +21,14 @@ class RowRange(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of the data.
+    """A block of consecutive rows.
 
     Attributes
     ----------
     index : position among the chunks; partial results are combined in this order.
     rows : the instances (array, CSR matrix, list of objects), or what a map made of them.
     weights : array of shape (n_rows,), float64.
-    carry : opaque to the algorithms and kept by ``map``: row range, ids, columns to write back.
+    carry : opaque to the algorithms and preserved by ``map``: row range, ids, columns to write back.
     scratch : state that an engine may drop at any time; correctness never needs it.
 
     """
@@ -40,15 +40,15 @@ class Chunk:
     scratch: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def with_rows(self, rows: Any) -> "Chunk":
-        """This chunk with other rows; index, weights and carry stay."""
+        """This chunk with other rows and the same index, weights and carry."""
         return replace(self, rows=rows, scratch={})
 
 
 class Chunks(Protocol):
-    """The engine contract. Functions given to it must be picklable."""
+    """The engine contract. Functions passed to it must be picklable."""
 
     def map(self, fn: Callable[[Chunk], Chunk]) -> "Chunks":
-        """Algorithm 1: chunk to chunk; index and carry must be kept, weights may be replaced."""
+        """Algorithm 1: chunk to chunk; index and carry must be preserved, weights may be replaced."""
         ...
 
     def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
@@ -56,11 +56,11 @@ class Chunks(Protocol):
         ...
 
     def cached(self) -> AbstractContextManager["Chunks"]:
-        """The chunks kept between passes; released at the end, also on failure."""
+        """The chunks, cached between passes; released at the end, also on failure."""
         ...
 
     def __iter__(self) -> Iterator[Chunk]:
-        """The chunks in index order (only where the data is local)."""
+        """The chunks in index order (local data only)."""
         ...
 
 
@@ -84,30 +84,30 @@ class SingleChunk:
         return fn(self.chunk)
 
     def cached(self) -> AbstractContextManager["SingleChunk"]:
-        """It is in memory already."""
+        """The chunk is already in memory."""
         from contextlib import nullcontext
 
         return nullcontext(self)
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Just the one."""
+        """The single chunk."""
         yield self.chunk
 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows in chunks on an engine, with what is known of them.
+    """Rows in chunks on an engine, and what is known about them.
 
     Attributes
     ----------
-    chunks : the engine's view of the rows.
-    n_rows : how many there are; None while a file has not been counted.
-    dtype : compute type, which follows the rows' own type.
-    n_columns : features (or columns of a given kernel matrix); 0 for objects.
-    by_number : rows have no content to sample by, only their number.
-    spread : how a sample that the driver holds is given to the driver's cores.
-    skipped : rows left out for missing values so far, by the number of a row nearby.
-    here : chunks can be iterated on this machine, so that their labels are kept.
+    chunks : the rows.
+    n_rows : number of rows; None until a file has been counted.
+    dtype : compute type, derived from the type of the rows.
+    n_columns : features (or columns of a precomputed kernel matrix); 0 for objects.
+    by_number : rows have no content to sample by, only row numbers.
+    spread : how a sample on the driver is distributed over its cores.
+    skipped : rows skipped so far because of missing values, by the number of a nearby row.
+    here : chunks can be iterated on this machine, so their labels can be kept in memory.
 
     """
 

@@ -1,4 +1,4 @@
-"""The local engine: chunks on a thread pool, BLAS held to one thread a worker."""
+"""The local engine: chunks on a thread pool, with one BLAS thread per worker."""
 
 import os
 from collections import deque
@@ -22,10 +22,10 @@ Step = Callable[[Chunk], Chunk]
 
 OnRows = Callable[[int], None]
 
-#: Memory of one chunk while it is worked on: a core's share of a large cache. Chunks do not follow the cache of the
-#: machine at hand, since float32 results depend on them; the speed hardly changes from 8 to 64 MB.
+#: Working memory of one chunk: a core's share of a large cache. It does not adapt to the machine's cache, since float32
+#: results depend on the chunks; the speed hardly changes from 8 to 64 MB.
 CHUNK_BYTES = 1 << 24
-#: Small data is still cut into some chunks, so that every core has work.
+#: Small data is still split into a few chunks, so that every core has work.
 MIN_CHUNKS, MIN_ROWS = 16, 256
 #: Rows of a sample that one core handles at a time.
 SAMPLE_ROWS = 512
@@ -33,6 +33,7 @@ SAMPLE_ROWS = 512
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for ``n_jobs``: ``None`` and -1 mean every core this process may use."""
+    # Unlike os.cpu_count, the affinity respects taskset and the CPU sets of containers.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n_jobs = thread_count("n_jobs", n_jobs)
     if n_jobs is None:
@@ -48,21 +49,22 @@ def split(n_rows: int, rows_per_chunk: int) -> list[RowRange]:
 
 
 def in_flight(threads: int) -> int:
-    """Chunks that are worked on or wait for their turn at one time."""
+    """Number of chunks in progress or queued at one time."""
+    # One more chunk per worker is queued, so that no worker waits for the reader.
     return 2 * threads
 
 
 @dataclass(frozen=True)
 class LocalChunks:
-    """Chunks read one after another; maps are composed and run when a reduce or a loop asks.
+    """Chunks read in sequence; maps are composed and run lazily, by a reduce or a loop.
 
     Attributes
     ----------
-    read : the chunks in index order; gone over once a pass.
-    threads : workers.
+    read : the chunks in index order; iterated once per pass.
+    threads : number of workers.
     steps : maps to run on each chunk.
     room : bytes that ``cached`` may hold in memory; the rest goes to a temporary file.
-    progress : called with the number of rows of each chunk that is done.
+    progress : called with the number of rows of each finished chunk.
 
     """
 
@@ -82,7 +84,7 @@ class LocalChunks:
         room: float = np.inf,
         progress: Callable[[int], None] | None = None,
     ) -> "LocalChunks":
-        """Chunks of ``rows`` (anything that can be sliced)."""
+        """Chunks of ``rows``, which can be anything that supports slicing."""
         return cls(_Slices(rows, weights, tuple(ranges)), threads, (), room, progress)
 
     def map(self, fn: Step) -> "LocalChunks":
@@ -92,13 +94,14 @@ class LocalChunks:
     def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Map the chunks on the pool and fold the partial results in index order."""
         partials = self._run(fn)
+        # Not as they finish: floating-point sums depend on the order.
         total = next(partials)
         for partial in partials:
             total = combine(total, partial)
         return total
 
     def cached(self) -> AbstractContextManager["LocalChunks"]:
-        """All chunks computed once and kept until the context ends."""
+        """All chunks, computed once and kept until the context ends."""
         return _kept(self)
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -140,13 +143,14 @@ def _kept(chunks: LocalChunks) -> Iterator[LocalChunks]:
 def _in_order(
     pool: ThreadPoolExecutor, work: Callable[[Chunk], T], chunks: Iterable[Chunk], at_once: int
 ) -> Iterator[T]:
-    """Results in index order with at most ``at_once`` chunks under way, so memory stays flat."""
+    """Results in index order with at most ``at_once`` chunks in flight, so that memory is bounded."""
     waiting: deque[Future[T]] = deque()
     try:
         for chunk in chunks:
             if len(waiting) >= at_once:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(work, chunk))
+            # Otherwise the loop variable would keep the chunk alive while the next one is read.
             del chunk
         while waiting:
             yield waiting.popleft().result()
@@ -161,15 +165,15 @@ def _itself(chunk: Chunk) -> Chunk:
 
 @dataclass(frozen=True)
 class Layout:
-    """How rows are cut into chunks and kept.
+    """How rows are split into chunks and cached.
 
     Attributes
     ----------
-    work_bytes : memory of one row while it is worked on, besides reading it.
-    threads : workers.
+    work_bytes : working memory of one row, besides reading it.
+    threads : number of workers.
     chunk_bytes : memory of one chunk.
-    room : bytes of computed chunks that may be kept in memory.
-    on_rows : told the number of rows of each chunk that is done.
+    room : bytes of computed chunks that may be cached in memory.
+    on_rows : called with the number of rows of each finished chunk.
 
     """
 
@@ -180,7 +184,7 @@ class Layout:
     on_rows: OnRows | None = None
 
     def rows_per_chunk(self, n_rows: int | None, read_bytes: int = 0) -> int:
-        """Rows in a chunk: a function of the rows, the kernel's memory cost and the limit; never of the threads."""
+        """Rows per chunk; depends on the rows, the kernel's memory cost and the limit, never on the threads."""
         most = self.chunk_bytes // max(1, self.work_bytes + read_bytes)
         if n_rows is not None:
             most = min(most, max(MIN_ROWS, -(-n_rows // MIN_CHUNKS)))
@@ -188,7 +192,7 @@ class Layout:
 
 
 class SourceRows(NamedTuple):
-    """The carry of a source's chunk: rows ``start`` up to ``stop``, of which the ones at ``kept`` were not skipped."""
+    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all."""
 
     start: int
     stop: int
@@ -196,14 +200,14 @@ class SourceRows(NamedTuple):
 
 
 def row_numbers(carry: SourceRows) -> Array:
-    """Numbers in the source of a chunk's rows, int64."""
+    """Row numbers of a chunk's rows in the source, int64."""
     kept = getattr(carry, "kept", None)
     return np.arange(carry.start, carry.stop) if kept is None else carry.start + kept
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Gives a sample to the cores, in chunks that do not depend on their number."""
+    """Distributes a sample over the cores, in chunks that do not depend on the number of cores."""
 
     threads: int
 

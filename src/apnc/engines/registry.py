@@ -1,15 +1,15 @@
-"""Engines other than this machine: whose data is whose, and where their code is. It is loaded when it is needed."""
+"""Engines other than the local one: which data belongs to which, and their modules, which are loaded lazily."""
 
 import importlib
 from typing import Any
 
-#: Engines by name: the package that the types of their data come from, and their own module, which has ``KIND``,
-#: ``TAKES`` and ``open_data`` for ``sources.open``, ``OPTIONS`` for the command line, and a module ``commands``.
+#: Engines by name: the package that defines their data types, and their own module, which has ``KIND``, ``TAKES`` and
+#: ``open_data`` for ``sources.open``, ``OPTIONS`` for the command line, and a module ``commands``.
 ENGINES = {"spark": ("pyspark", "apnc.engines.spark")}
 
 
 def engine_of(data: Any) -> Any | None:
-    """The module of the engine that some data lies on; None for data on this machine."""
+    """The module of the engine that data belongs to; None for data on this machine."""
     package = type(data).__module__.partition(".")[0]
     return next((engine(name) for name, (owner, _) in ENGINES.items() if owner == package), None)
 
@@ -20,5 +20,5 @@ def engine(name: str) -> Any:
 
 
 def commands(name: str) -> Any:
-    """What the command line needs of an engine: session, opened, check_target, write, count, carry_along."""
+    """An engine's functions for the command line: session, opened, check_target, write, count, carry_along."""
     return importlib.import_module(f"{ENGINES[name][1]}.commands")

@@ -1,4 +1,4 @@
-"""Chunks kept between passes: in memory while there is room, the rest in a temporary file."""
+"""Chunks cached between passes: in memory as far as they fit, the rest in a temporary file."""
 
 import tempfile
 from collections import deque
@@ -15,20 +15,20 @@ from apnc.typing import Array
 
 T = TypeVar("T")
 
-#: Chunks read before they are asked for.
+#: Number of chunks read ahead.
 AHEAD = 2
-#: What passes remember of each row in the scratch of a chunk in memory.
+#: Bytes per row that passes keep in the scratch of a chunk in memory.
 SCRATCH_BYTES = 64
 
 
 def kept_bytes(n_rows: int, n_columns: int) -> int:
-    """Memory of so many embedded rows, weights and scratch included."""
+    """Memory of ``n_rows`` embedded rows, including weights and scratch."""
     return n_rows * (4 * n_columns + 8 + SCRATCH_BYTES)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a chunk is in the file: its rows, then its weights."""
+    """Location of a chunk in the file: its rows, followed by its weights."""
 
     index: int
     carry: Any
@@ -38,10 +38,10 @@ class _Place:
 
 
 class Kept:
-    """Chunks of arrays in index order, to be gone over any number of times until the context ends.
+    """Chunks of arrays in index order that can be iterated repeatedly until the context ends.
 
-    The temporary file has no name, so that nothing is left of it, however the process ends. It is read into
-    buffers, not mapped: mapped pages would count as memory of this process.
+    The temporary file has no name, so nothing is left behind however the process ends. It is read into buffers
+    rather than memory-mapped, because mapped pages would count towards this process's memory.
     """
 
     def __init__(self, room: float):
@@ -54,9 +54,10 @@ class Kept:
         self._reading = Lock()
 
     def add(self, chunk: Chunk) -> None:
-        """Keep the next chunk."""
+        """Add the next chunk."""
         rows = chunk.rows
         size = rows.nbytes + chunk.weights.nbytes + SCRATCH_BYTES * len(chunk.weights)
+        # Once one chunk is in the file, all later ones follow it there: iteration must stay in index order.
         if not self._places and size <= self.room:
             self.room -= size
             self._held.append(chunk)
@@ -67,7 +68,9 @@ class Kept:
 
     def __iter__(self) -> Iterator[Chunk]:
         if self._closed:
-            raise RuntimeError("These chunks were kept until the end of their context, which is over.")
+            raise RuntimeError(
+                "These chunks are no longer available: the context that cached them has ended."
+            )
         yield from self._held
         yield from read_ahead(self._stored())
 
@@ -86,6 +89,7 @@ class Kept:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="apnc-", buffering=0)  # noqa: SIM115
             view = _bytes_of(part)
+            # An unbuffered file may write fewer bytes than asked for.
             while view:
                 view = view[self._file.write(view) :]
         except OSError as error:
@@ -108,13 +112,14 @@ class Kept:
     def _read(self, into: Array, offset: int) -> None:
         assert self._file is not None
         view = _bytes_of(into)
+        # Two iterations may run at once, and share the file's position.
         with self._reading:
             self._file.seek(offset)
             while view and (n := self._file.readinto(view)):  # type: ignore[attr-defined]
                 view = view[n:]
         if view:
             raise OSError(
-                f"The temporary file of the embedding is shorter than {offset + into.nbytes:,} bytes."
+                f"The temporary file of the embedding has fewer than {offset + into.nbytes:,} bytes."
             )
 
 
@@ -123,7 +128,7 @@ def _bytes_of(array: Array) -> memoryview:
 
 
 def read_ahead(items: Iterable[T], ahead: int = AHEAD) -> Iterator[T]:
-    """The items, fetched on a thread of their own before they are asked for."""
+    """The items, fetched ahead of time on a separate thread."""
     iterator, end = iter(items), object()
     pool = ThreadPoolExecutor(1, thread_name_prefix="apnc-read")
     waiting: deque[Future[Any]] = deque(pool.submit(next, iterator, end) for _ in range(ahead))
@@ -131,6 +136,7 @@ def read_ahead(items: Iterable[T], ahead: int = AHEAD) -> Iterator[T]:
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, iterator, end))
             yield item
+            # Otherwise the item would stay in memory while waiting for the next one.
             del item
     finally:
         pool.shutdown(cancel_futures=True)

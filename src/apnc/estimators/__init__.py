@@ -1,4 +1,4 @@
-"""The public estimators: they check and store; ``pipeline`` computes."""
+"""The public estimators: they validate and store; ``pipeline`` computes."""
 
 from apnc.estimators.clusterer import KernelClusterer
 from apnc.estimators.embedding import KernelEmbedding

@@ -1,4 +1,4 @@
-"""What all estimators share: the class checks and stores, ``pipeline`` and ``outputs`` compute."""
+"""Base class of all estimators: it validates and stores; ``pipeline`` and ``outputs`` compute."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What all estimators share: fitting, applying a fitted model, planning, saving.
+    """Base class of all estimators: fitting, applying a fitted model, planning, saving.
 
-    ``stages`` are those of the fit. What is no parameter of a subclass, it may fix as an attribute of the class.
+    ``stages`` are the stages of the fit. A subclass may fix parameters that it does not expose as class attributes.
     """
 
     stages: ClassVar[Sequence[pipeline.Stage]] = pipeline.STAGES
@@ -56,7 +56,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return "_model" in self.__dict__
 
     def _job(self, X: Any, sample_weight: Any = None, reset: bool = False, shown: Progress = SILENT) -> Job:
-        """X checked, as a source, with the means to work on it."""
+        """A job with X as a checked source."""
         source = checks.read(self, X, sample_weight, reset)
         budget = NO_LIMIT if self.memory_limit is None else Budget.now(self.memory_limit)
         return Job(source, n_threads(self.n_jobs), budget, shown)
@@ -65,7 +65,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return given or (make_progress(self.verbose) if self.verbose else SILENT)
 
     def _fit(self, X: Any, sample_weight: Any, to: Any = None, progress: Progress | None = None) -> Self:
-        """All stages on X, and callbacks told of them where there are any."""
+        """Run all stages on X, with scikit-learn's callbacks if there are any."""
         run = partial(self._run, X, sample_weight, to, self._progress(progress))
         if not HEARD & vars(self).keys() or not isinstance(self, CallbackSupport):
             return run()
@@ -80,7 +80,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         shown: Progress,
         hear: Callable[..., Progress] | None = None,
     ) -> Self:
-        """All stages on X; nothing of an earlier fit is touched before they are done."""
+        """Run all stages on X; an earlier fit is replaced only after they have succeeded."""
         target = None if to is None else outputs.checked(LABEL, to, X)
         with unchanged_on_failure(self):
             job = self._job(X, sample_weight, reset=True)
@@ -108,13 +108,13 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
 
     def _restore(self, model: Model) -> None:
-        """Become the estimator that was fitted: after a fit, from a file, from Spark alike."""
+        """Set the fitted attributes: the same after a fit, from a file, and from Spark."""
         for name in [name for name in vars(self) if is_fitted_attribute(name)]:
             del self.__dict__[name]
         self.__dict__.update(model.attributes())
 
     def _apply(self, X: Any, output: Output, to: Any = None) -> Any:
-        """What the fitted model makes of X; progress is shown of what goes to a file."""
+        """Apply the fitted model to X; progress is shown if the result goes to a file."""
         check_is_fitted(self)
         target = None if to is None else outputs.checked(output, to, X)
         shown = SILENT if target is None else self._progress(None)
@@ -124,14 +124,14 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return outputs.apply(job, self._model, output, target)
 
     def plan(self, X: Any) -> "Forecast":
-        """What ``fit(X)`` will take (passes, operations, memory, disk, seconds), from a short rehearsal on some rows.
+        """Forecast the cost of ``fit(X)`` (passes, operations, memory, disk, seconds) by a short fit of some rows.
 
-        A memory limit that cannot be kept is refused, as by ``fit``.
+        A memory limit that is too small is refused, as by ``fit``.
         """
         from apnc.run import forecast
 
         with unchanged(self):
-            # A RandomState would be drawn from, and the next fit be another one.
+            # Drawing from a RandomState would change the result of the next fit.
             self.__dict__["random_state"] = deepcopy(getattr(self, "random_state", None))
             job = self._job(X, reset=True, shown=self._progress(None))
             with job.running():
@@ -140,7 +140,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
         """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/model-files.md).
 
-        ``configuration`` (JSON values) is kept in it for people to read.
+        ``configuration`` (JSON values) is stored in it for information.
         """
         from apnc.estimators import saving
 
@@ -148,13 +148,13 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
 
 def is_fitted_attribute(name: str) -> bool:
-    """Whether a fit has set an attribute of this name."""
+    """Whether an attribute of this name is set by a fit."""
     return (name.endswith("_") and not name.startswith("_")) or name in ("_model", "_n_rows", "_no_labels")
 
 
 @contextmanager
 def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """What fails within leaves the estimator as it was: the old fit whole, or not fitted."""
+    """Restore the estimator after a failure: with its earlier fit, or unfitted."""
     before = dict(vars(estimator))
     try:
         yield
@@ -166,7 +166,7 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
 
 @contextmanager
 def unchanged(estimator: Any) -> Iterator[None]:
-    """The estimator is as it was afterwards."""
+    """Restore the estimator at the end."""
     before = dict(vars(estimator))
     try:
         yield

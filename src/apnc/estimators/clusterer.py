@@ -1,4 +1,4 @@
-"""What estimators that find clusters share."""
+"""Base class of estimators that find clusters."""
 
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from apnc.progress import CallbackSupport, Progress
 
 
 class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
-    """An estimator that finds clusters: ``fit``, and what the fitted model makes of rows."""
+    """An estimator that finds clusters: ``fit``, and the outputs of the fitted model."""
 
     def fit(
         self,
@@ -30,13 +30,12 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
             ``apnc.open`` takes.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
-            A row of weight 2 counts as two equal rows; rows of weight 0 do not exist for the fit, but are
-            labelled.
+            A row of weight 2 counts as two equal rows; rows of weight 0 are ignored by the fit, but are labelled.
         to : path, default=None
-            A .parquet, .arrow or .csv file that gets the labels (id columns or ``row``, then ``label``) instead of
+            A .parquet, .arrow or .csv file to write the labels to (id columns or ``row``, then ``label``), instead of
             ``labels_``.
         progress : Progress, default=None
-            Told what is done, instead of what ``verbose`` shows.
+            Receives progress reports, instead of the display that ``verbose`` selects.
 
         """
         return self._fit(X, sample_weight, to, progress)
@@ -47,7 +46,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Cluster X and return ``labels_``; a Spark DataFrame with a column ``label``."""
+        """Cluster X and return ``labels_``; for a Spark DataFrame, return it with a column ``label``."""
         found = getattr(self.fit(X, sample_weight=sample_weight), "labels_", None)
         return self.predict(X) if found is None else found
 

@@ -23,32 +23,33 @@ class KernelEmbedding(KernelEstimator):
         None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
         polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
     coef0 : float, default=1
-        Of polynomial and sigmoid.
+        Constant of the polynomial and sigmoid kernels.
     degree : float, default=3
-        Of polynomial.
+        Exponent of the polynomial kernel.
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine.
     scale : {"minmax", "standard", "unit"} or None, default=None
-        How features are scaled first, learned from all rows with positive weight and kept with the model: to [0, 1], to
-        mean 0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
+        How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
+        from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are
+        scaled.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
-        l. "auto": the root of the number of distinct instances, between 300 and 2000.
+        l. "auto": the square root of the number of distinct instances, between 300 and 2000.
     n_components : int or "auto", default="auto"
         m. "auto": 500. The L2 embeddings cap it at the kept rank.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
     memory_limit : str, int or None, default=None
-        Memory that the process may take, such as "2GB"; None: what is free.
+        Memory that the process may use, such as "2GB"; None: the free memory.
 
     Attributes
     ----------
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
-    gamma_ : gamma as used, None where the kernel has none.
+    gamma_ : gamma as used, None if the kernel has none.
     residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding.
 
     """
@@ -95,9 +96,9 @@ class KernelEmbedding(KernelEstimator):
             ``apnc.open`` takes.
         y : ignored, present by convention.
         sample_weight : array of shape (n,), default=None
-            Weights of the rows; they matter to the bandwidth. Rows of weight 0 do not exist.
+            Weights of the rows, which affect the bandwidth. Rows of weight 0 are ignored.
         progress : Progress, default=None
-            Told what is done, instead of what ``verbose`` shows.
+            Receives progress reports, instead of the display that ``verbose`` selects.
 
         """
         return self._fit(X, sample_weight, progress=progress)

@@ -9,8 +9,8 @@ class KernelKMeans(KernelClusterer):
     """Kernel k-means by APNC embeddings.
 
     The data is embedded once (y = R K_L(x)), then clustered by k-means in that space; the n x n kernel
-    matrix never exists. For float64 rows the result depends on the instances, their weights and
-    ``random_state`` alone: not on the order of rows, nor on threads.
+    matrix is never formed. For float64 rows the result depends only on the instances, their weights and
+    ``random_state``, not on the order of the rows or the number of threads.
 
     Parameters
     ----------
@@ -24,37 +24,38 @@ class KernelKMeans(KernelClusterer):
         None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
         polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
     coef0 : float, default=1
-        Of polynomial and sigmoid.
+        Constant of the polynomial and sigmoid kernels.
     degree : float, default=3
-        Of polynomial.
+        Exponent of the polynomial kernel.
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine.
     scale : {"minmax", "standard", "unit"} or None, default=None
-        How features are scaled first, learned from all rows with positive weight and kept with the model: to [0, 1], to
-        mean 0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
+        How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
+        from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are
+        scaled.
     embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
-        l. "auto": the root of the number of distinct instances, between 300 and 2000, at least 4 k.
+        l. "auto": the square root of the number of distinct instances, between 300 and 2000, at least 4 k.
     n_components : int or "auto", default="auto"
-        m. "auto": of the L2 embeddings as many as hold 99 % of the variance of a sample, at least 2 k, at most 500;
-        500 of others.
+        m. "auto": for L2 embeddings as many as explain 99 % of the variance of a sample, at least 2 k and at most 500;
+        for others 500.
     init : {"k-means++", "random", "random-partition"}, k instances, or n start labels, default="k-means++"
     n_init : int or "auto", default="auto"
-        Starts tried on a sample, the best of which is run on all rows. "auto": 10 for k-means++ and
+        Number of starts tried on a sample, the best of which is run on all rows. "auto": 10 for k-means++ and
         random, else 1.
     max_iter : int, default=300
     tol : float, default=1e-4
-        Converged when the summed squared shift of the centroids is at most tol times the mean variance of Y.
+        Converged when the total squared shift of the centroids is at most tol times the mean variance of Y.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
     memory_limit : str, int or None, default=None
-        Memory that the process may take, such as "2GB". What does not fit of the embedding goes to a temporary file.
-        None: what is free.
+        Memory that the process may use, such as "2GB"; None: the free memory. The part of the embedding that does not
+        fit goes to a temporary file.
     verbose : int, default=0
-        1 shows progress on standard error: stages, rows a second, iterations, time left.
+        1 shows progress on standard error: stages, rows per second, iterations, time left.
 
     Attributes
     ----------
@@ -63,11 +64,11 @@ class KernelKMeans(KernelClusterer):
     inertia_ : weighted sum of squared distances to the nearest centroid, in the kernel's space.
     n_iter_ : iterations of the full run.
     cluster_sizes_ : array of shape (k,), the weight of each cluster.
-    gamma_ : gamma as used, None where the kernel has none.
+    gamma_ : gamma as used, None if the kernel has none.
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
     residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding, above 0.3 the fit
-        advises more landmarks. Indefinite kernels may give a negative one.
+        advises more landmarks. It may be negative for indefinite kernels.
 
     Examples
     --------

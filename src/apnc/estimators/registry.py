@@ -1,4 +1,4 @@
-"""All estimators, by the name of their method on the command line and of their class in model files."""
+"""Registry of all estimators, for the command line, model files and Spark."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -17,14 +17,14 @@ def register(method: str, kind: T, parameters: Iterable[Parameter] = ()) -> T:
 
     Parameters
     ----------
-    method : what ``apnc fit --method`` calls it.
+    method : its name in ``apnc fit --method``.
     kind : the class, a subclass of ``KernelEstimator``.
-    parameters : rows of those parameters of its constructor that the table (``apnc.parameters``) lacks.
+    parameters : rows for constructor parameters that are not in the table (``apnc.parameters``).
 
     """
     known = ESTIMATORS.get(method, kind)
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
-        raise ValueError(f"method {method!r} is {known.__qualname__} already; choose another name.")
+        raise ValueError(f"method {method!r} is already taken by {known.__qualname__}; choose another name.")
     bring_rows(kind, parameters)
     ESTIMATORS[method] = kind
     return kind

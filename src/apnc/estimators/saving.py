@@ -1,4 +1,4 @@
-"""Estimators in model files."""
+"""Save estimators to model files and load them."""
 
 import os
 from pathlib import Path
@@ -28,21 +28,21 @@ NO_LABELS = "labels_ is not part of a model file; predict(X) gives the labels of
 
 
 def save(estimator: Any, path: Target, configuration: dict[str, Any] | None = None) -> Path:
-    """Write a fitted estimator to a file that ``load`` reads; it appears whole or not at all.
+    """Write a fitted estimator to a file that ``load`` reads; the file appears complete or not at all.
 
     Parameters
     ----------
     estimator : fitted, of a registered class.
-    path : of the file; an older one is replaced.
-    configuration : JSON values that say how the model was made; kept for people to read.
+    path : of the file; an existing one is replaced.
+    configuration : JSON values that describe how the model was made, stored for information.
 
     """
     check_is_fitted(estimator)
     kind = type(estimator)
     if kind not in ESTIMATORS.values():
         raise ModelFileError(
-            f"Only {', '.join(known())} can be stored, not the class {kind.__qualname__}: apnc.load would not know it. "
-            "Register it by apnc.estimators.register, or keep it by pickle."
+            f"Only {', '.join(known())} can be stored, not the class {kind.__qualname__}, unknown to apnc.load. "
+            "Register it with apnc.estimators.register, or save it with pickle."
         )
     contents = Contents(
         class_name(kind), *pack_parameters(estimator), Origin.here(configuration), estimator._model
@@ -51,7 +51,7 @@ def save(estimator: Any, path: Target, configuration: dict[str, Any] | None = No
 
 
 def load(path: str | os.PathLike[str], kernel: Any = None, trust: Any = None) -> Any:
-    """Read a fitted estimator from a file that its ``save`` wrote.
+    """Read a fitted estimator from a file written by its ``save``.
 
     The file is data: nothing in it is run or imported, and all of it is checked first.
 
@@ -59,9 +59,9 @@ def load(path: str | os.PathLike[str], kernel: Any = None, trust: Any = None) ->
     ----------
     path : of the file.
     kernel : the kernel function, for a model with one. Its import name must be the stored one (a lambda or a local
-        function has none, then any is taken), and it must give the values that it gave for some landmarks.
+        function has none; then any function is accepted), and it must return the stored values for some landmarks.
     trust : str or sequence of str, "package.module:name": the kernel function, instead of ``kernel``, or the class of
-        an estimator from another package. What the file names and you trust is imported, nothing else.
+        an estimator from another package. Only what the file names and you trust is imported.
 
     Returns
     -------
@@ -70,24 +70,24 @@ def load(path: str | os.PathLike[str], kernel: Any = None, trust: Any = None) ->
     Raises
     ------
     ModelFileError
-        If the file is damaged, is not a model file, or needs a function or class that was not given.
+        If the file is damaged, is not a model file, or needs a function or class that was not passed or trusted.
 
     """
     return read(path, Functions(kernel, trust))[0]
 
 
 def read(path: str | os.PathLike[str], functions: Functions) -> tuple[Any, Origin]:
-    """The estimator of a file, and where it comes from.
+    """The estimator in a file, and the file's origin.
 
-    With ``NoFunctions()`` it is to be looked at: all of it is checked, but a kernel function is not imported, and
-    without it the estimator cannot predict.
+    With ``NoFunctions()`` the file is only inspected: all of it is checked, but a kernel function is not imported, and
+    the estimator cannot predict without it.
     """
     with open(path, "rb") as file:
         return read_estimator(Container(file, str(path)), functions)
 
 
 def read_estimator(container: Container, functions: Functions) -> tuple[Any, Origin]:
-    """The estimator of an open file, and where it comes from."""
+    """The estimator in an open file, and the file's origin."""
     contents, fail = read_contents(container, functions), container.schema_error
     kind = find_class(contents.estimator, functions, fail)
     estimator = kind(**unpack_parameters(contents.parameters, kind, fail))
@@ -101,7 +101,7 @@ def read_estimator(container: Container, functions: Functions) -> tuple[Any, Ori
 
 
 def class_name(kind: type) -> str:
-    """The name of a class in model files: with its module, unless it is ours."""
+    """The name of a class in model files: with its module, unless it is part of apnc."""
     ours = kind.__module__.split(".")[0] == __name__.split(".")[0]
     return kind.__name__ if ours else f"{kind.__module__}:{kind.__qualname__}"
 
@@ -118,7 +118,7 @@ def find_class(name: str, functions: Functions, fail: Fail) -> Any:
     if name in functions.trusted:
         found = imported(name, fail)
         if not isinstance(found, type) or not issubclass(found, KernelEstimator):
-            raise fail(f"{name} is no estimator of apnc")
+            raise fail(f"{name} is not an apnc estimator")
         try:
             return known()[name] if name in known() else register(name, found)
         except ValueError as error:
@@ -126,13 +126,13 @@ def find_class(name: str, functions: Functions, fail: Fail) -> Any:
     if not NAME.fullmatch(name):
         raise fail(f"estimator is {name!r:.80}, expected one of {', '.join(known())}")
     raise fail(
-        f"the estimator is the class {name}, which is not known here, and a file cannot make apnc import it. Import "
+        f"the estimator is the class {name}, which is unknown here, and a file cannot make apnc import it. Import "
         f"{name.partition(':')[0]} and register the class first, or apnc.load(path, trust={name!r}) to have it imported"
     )
 
 
 def set_kernel(estimator: Any, model: Model, fail: Fail) -> None:
-    """The kernel parameters must be those of the fit; a function is not among the stored ones."""
+    """Set the kernel function, which is not among the stored parameters; the others must be those of the fit."""
     asked = model.embedding.kernel.asked_for()
     if callable(asked.get("kernel")):
         estimator.kernel = asked["kernel"]

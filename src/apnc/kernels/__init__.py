@@ -1,4 +1,4 @@
-"""Kernels: on vectors by name, on anything by a function, or as a given matrix."""
+"""Kernels: named ones on vectors, functions on arbitrary objects, precomputed matrices."""
 
 from apnc.kernels.choice import KernelChoice
 from apnc.kernels.family import Kernel, KernelRows, NormalizedKernel

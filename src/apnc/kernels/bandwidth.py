@@ -11,12 +11,12 @@ NEIGHBOUR = 7
 
 
 def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False) -> float:
-    """Gamma of a kernel with a length scale, from distinct instances and their weights.
+    """Tune gamma from distinct instances and their weights.
 
-    The length is the mean distance over pairs (weighted by both weights), or with ``local`` the mean
-    distance to the 7th neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
-    ``laplacian`` and ``chi2``: 1 / length on their own distances. All rows equal: 1; rows whose distances are too small
-    to compute: infinite.
+    The length scale is the mean pairwise distance (weighted by both weights), or with ``local`` the mean
+    distance to the 7th nearest neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
+    ``laplacian`` and ``chi2``: 1 / length on their own distances. If all rows are
+    equal, gamma is 1; if their distances are too small to compute, infinite.
     """
     distances = _distances(kernel, rows)
     np.fill_diagonal(distances, 0.0)
@@ -28,11 +28,13 @@ def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False
 
 
 def _pair_length(distances: Array, weights: Array) -> float:
+    # The zero diagonal adds nothing to the sum, so pairs of a row with itself are left out of the count too.
     pairs = weights.sum() ** 2 - (weights**2).sum()
     return float(weights @ distances @ weights / pairs) if pairs > 0 else 0.0
 
 
 def _neighbour_length(distances: Array, weights: Array) -> float:
+    # Rank 0 is the row itself, so that rank 7 is the 7th neighbour.
     rank = min(NEIGHBOUR, len(weights) - 1)
     return float(weights @ np.partition(distances, rank, axis=1)[:, rank] / weights.sum())
 
@@ -51,7 +53,7 @@ def _distances(kernel: str, rows: Any) -> Array:
 
 
 def additive_chi2(A: Array, B: Array) -> Array:
-    """Minus the chi2 distances of all pairs, shape (len(A), len(B)); they are for features that are not negative."""
+    """Negative chi2 distances of all pairs, shape (len(A), len(B)); features must be non-negative."""
     from sklearn.metrics.pairwise import additive_chi2_kernel
 
     least = min((float(rows.min()) for rows in (A, B) if rows.size), default=0.0)

@@ -1,4 +1,4 @@
-"""From a user's words to a kernel."""
+"""From the user's kernel parameters to a kernel."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from apnc.typing import Array
 class KernelChoice:
     """A kernel whose gamma may still have to be tuned from the data.
 
-    ``normalize="auto"`` is for cosine: its rows have norm 1, so that those of its embedding should too.
+    ``normalize="auto"`` normalises cosine alone: k(x, x) = 1 there, so embedded rows should have norm 1 too.
     """
 
     kernel: str | Callable[..., Any]
@@ -39,7 +39,7 @@ class KernelChoice:
         return self.kernel in SCALED and (self.gamma is None or self.gamma == "local")
 
     def resolve(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
-        """The kernel, its gamma tuned on a sample of distinct instances where it has to be."""
+        """The kernel, with gamma tuned on a sample of distinct instances if necessary."""
         kernel = self._plain(rows, weights, n_columns)
         normalize = self.kernel == "cosine" if self.normalize == "auto" else self.normalize
         return NormalizedKernel(kernel) if normalize else kernel

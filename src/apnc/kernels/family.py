@@ -1,4 +1,4 @@
-"""What a kernel offers: rows of the kernel matrix against fixed landmarks, and its diagonal."""
+"""The kernel interface: rows of the kernel matrix against fixed landmarks, and its diagonal."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from apnc.typing import Array
 
 @dataclass(frozen=True)
 class KernelRows:
-    """A kernel made ready against fixed landmarks.
+    """A kernel prepared for fixed landmarks.
 
-    ``function(X, room)`` is K(X, landmarks) / ``factor`` in the compute type, written to ``room`` if it is given
-    and the kernel can; ``factor`` keeps large kernels (a polynomial of high degree) within float32.
+    ``function(X, room)`` is K(X, landmarks) / ``factor`` in the compute type, written to ``room`` if one is passed
+    and the kernel supports it; ``factor`` keeps large values (a polynomial of high degree) within float32.
     """
 
     function: Callable[[Any, Array | None], Array]
@@ -30,15 +30,15 @@ class KernelRows:
 class Kernel(ABC):
     """A similarity between instances.
 
-    ``unit`` says that k(x, x) = 1 is what the user asked for, so that embedded rows are scaled to it;
-    ``any_diagonal`` that k(x, x) of new instances can be computed. ``pieces`` are those in which the matrix of a
-    sample is computed, so that progress is seen where it takes long.
+    ``unit``: the user asked for k(x, x) = 1, so embedded rows are scaled to norm 1. ``any_diagonal``: k(x, x) can be
+    computed for new instances. ``pieces``: in how many pieces the matrix of a sample is computed, so that slow kernels
+    report progress.
     """
 
     unit: ClassVar[bool] = False
     any_diagonal: ClassVar[bool] = True
     pieces: ClassVar[int] = 1
-    #: The width or slope in use; None where a kernel has none.
+    #: The width or slope in use; None if the kernel has none.
     gamma: float | None = None
 
     @property
@@ -64,7 +64,7 @@ class Kernel(ABC):
         return (held + n_landmarks) * np.dtype(dtype).itemsize
 
     def of_landmarks(self, landmarks: Any) -> "Kernel":
-        """This kernel once the landmarks are chosen."""
+        """This kernel after the landmarks have been chosen."""
         return self
 
     def remember(self, landmarks: Any) -> Any:
@@ -72,25 +72,26 @@ class Kernel(ABC):
         return landmarks
 
     def asked_for(self) -> dict[str, Any]:
-        """Parameters of an estimator that ask for this kernel."""
+        """Estimator parameters that select this kernel."""
         return {}
 
     def check_landmarks(self, landmarks: Any) -> None:
-        """Raise a ValueError for landmarks of a model file that are not for this kernel."""
+        """Raise a ValueError if landmarks from a model file do not suit this kernel."""
         require(
-            not isinstance(landmarks, GivenRows), "landmarks are row numbers, which are for given kernels"
+            not isinstance(landmarks, GivenRows),
+            "landmarks are row numbers, which only precomputed kernels use",
         )
 
     def n_features(self, landmarks: Any) -> int:
-        """Columns of rows that go with these landmarks; 0 for objects."""
+        """Number of columns of rows that match these landmarks; 0 for objects."""
         return n_columns(landmarks)
 
     def trial(self, landmarks: Any) -> Any:
-        """A few rows to try a loaded model on; None where they would cost the user's time, or are not known."""
+        """A few rows to try a loaded model on; None if that would be slow, or no rows are known."""
         return None
 
     def confirm(self) -> None:  # noqa: B027
-        """Raise a ValueError if the kernel is no longer the one of the fit."""
+        """Raise a ValueError if the kernel is not the one used in the fit."""
 
 
 @stored
@@ -103,51 +104,52 @@ class NormalizedKernel(Kernel):
 
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
-        """Of the kernel inside."""
+        """That of the wrapped kernel."""
         return self.kernel.gamma
 
     @property
     def has_width(self) -> bool:
-        """Of the kernel inside."""
+        """That of the wrapped kernel."""
         return self.kernel.has_width
 
     @property
     def pieces(self) -> int:  # type: ignore[override]
-        """Of the kernel inside."""
+        """That of the wrapped kernel."""
         return self.kernel.pieces
 
     def check(self) -> None:
-        """Only a kernel whose diagonal is known, and not one yet, can be normalised."""
+        """The wrapped kernel must have a computable diagonal and not be normalised already."""
         inside = self.kernel
         require(inside.any_diagonal and not inside.unit, f"a {type(inside).__name__} cannot be normalised")
 
     def of_landmarks(self, landmarks: Any) -> Kernel:
-        """The kernel inside once the landmarks are chosen."""
+        """Passed on to the wrapped kernel."""
         return NormalizedKernel(self.kernel.of_landmarks(landmarks))
 
     def asked_for(self) -> dict[str, Any]:
-        """As the kernel inside."""
+        """Those of the wrapped kernel."""
         return self.kernel.asked_for()
 
     def check_landmarks(self, landmarks: Any) -> None:
-        """As the kernel inside."""
+        """Passed on to the wrapped kernel."""
         self.kernel.check_landmarks(landmarks)
 
     def n_features(self, landmarks: Any) -> int:
-        """As the kernel inside."""
+        """Passed on to the wrapped kernel."""
         return self.kernel.n_features(landmarks)
 
     def trial(self, landmarks: Any) -> Any:
-        """As the kernel inside."""
+        """Passed on to the wrapped kernel."""
         return self.kernel.trial(landmarks)
 
     def confirm(self) -> None:
-        """As the kernel inside."""
+        """Passed on to the wrapped kernel."""
         self.kernel.confirm()
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
-        """Rows of the kernel times the inverse roots of both diagonals."""
+        """Rows of the wrapped kernel, scaled by the inverse roots of both diagonals."""
         rows = self.kernel.against(landmarks, dtype)
+        # Both diagonals are divided by the kernel's factor, so the result itself needs none.
         columns: Array = self._inverse_roots(landmarks, rows.factor).astype(dtype)
 
         def normalized(X: Any, room: Array | None) -> Array:
@@ -159,11 +161,11 @@ class NormalizedKernel(Kernel):
         return KernelRows(normalized)
 
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
-        """As the kernel inside."""
+        """Passed on to the wrapped kernel."""
         return self.kernel.work_bytes(held, n_landmarks, dtype)
 
     def diagonal(self, rows: Any) -> Array:
-        """One, or zero where the kernel's own diagonal is zero."""
+        """1, or 0 where the wrapped kernel's diagonal is zero."""
         return (self._inverse_roots(rows, 1.0) > 0).astype(np.float64)
 
     def _inverse_roots(self, rows: Any, factor: float) -> Array:

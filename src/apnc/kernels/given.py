@@ -1,4 +1,4 @@
-"""Kernels on arbitrary objects, and kernels given as a matrix."""
+"""Kernels on arbitrary objects, and precomputed kernel matrices."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,20 +13,20 @@ from apnc.rows import n_rows as _length
 from apnc.stored import OTHERWISE, largest, require, stored
 from apnc.typing import Array
 
-#: Landmarks whose kernel values are kept with a model, and how much they may differ later, as a share of the largest.
+#: Landmarks whose kernel values are stored with a model, and how far they may deviate later, relative to the largest.
 WITNESSES, SAME = 5, 1e-6
 
 
 @stored
 @dataclass(frozen=True)
 class Witness:
-    """What a function gave for a few landmarks, so that another one in its place is noticed."""
+    """Kernel values of a few landmarks, by which a different function is detected when the model is loaded."""
 
     landmarks: Rows
     values: Array
 
     def check(self) -> None:
-        """One value for each pair."""
+        """Require one value for each pair."""
         n = _length(self.landmarks)
         require(self.values.shape == (n, n), f"values have shape {self.values.shape}, expected {(n, n)}")
 
@@ -36,7 +36,7 @@ class Witness:
 class CallableKernel(Kernel):
     """A user's function ``f(A, B, **params)`` that returns the (len(A), len(B)) matrix.
 
-    ``f.diagonal(A)``, where it exists, gives k(x, x) of each object at once.
+    ``f.diagonal(A)``, if it exists, returns k(x, x) for all objects at once.
     """
 
     pieces: ClassVar[int] = 32
@@ -51,12 +51,12 @@ class CallableKernel(Kernel):
     witness: Witness | None = field(default=None, compare=False)
 
     def of_landmarks(self, landmarks: Any) -> Kernel:
-        """Some values of the function are kept."""
+        """Keep the kernel values of a few landmarks."""
         first = landmarks[:WITNESSES]
         return replace(self, witness=Witness(first, self._checked(first, first)))
 
     def confirm(self) -> None:
-        """Compare the function with the values that were kept."""
+        """Compare the function with the stored values."""
         if self.witness is None:
             return
         now = self._checked(self.witness.landmarks, self.witness.landmarks).astype(np.float64)
@@ -65,8 +65,8 @@ class CallableKernel(Kernel):
         if apart.max(initial=0) > SAME * largest(then):
             worst = np.unravel_index(apart.argmax(), apart.shape)
             raise ValueError(
-                f"for a pair of landmarks it gives {now[worst]:.6g}, where the one of the fit gave {then[worst]:.6g} "
-                f"(equal up to {SAME:g} of the largest value)"
+                f"for a pair of landmarks it returns {now[worst]:.6g}, but the function of the fit returned "
+                f"{then[worst]:.6g} (tolerance: {SAME:g} of the largest value)"
             )
 
     def asked_for(self) -> dict[str, Any]:
@@ -78,11 +78,11 @@ class CallableKernel(Kernel):
         return KernelRows(lambda X, room: self._checked(X, landmarks).astype(dtype))
 
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
-        """What the function returns, and its copy in the compute type."""
+        """The function's result, and its copy in the compute type."""
         return super().work_bytes(held, n_landmarks, dtype) + 8 * n_landmarks
 
     def diagonal(self, rows: Any) -> Array:
-        """By ``function.diagonal``, else pair by pair."""
+        """From ``function.diagonal`` if it exists, else pair by pair."""
         own = getattr(self.function, "diagonal", None)
         n = _length(rows)
         if own is None:
@@ -125,8 +125,8 @@ class PrecomputedKernel(Kernel):
     Attributes
     ----------
     n_instances : number of columns of the full matrix.
-    landmark_numbers : row numbers of all landmarks, in order; rows with only that many columns are
-        taken to be against the landmarks. None while the landmarks are not chosen.
+    landmark_numbers : row numbers of all landmarks, in order; the columns of rows with only that many columns are
+        taken to be the landmarks. None until the landmarks are chosen.
 
     """
 
@@ -135,7 +135,7 @@ class PrecomputedKernel(Kernel):
     landmark_numbers: tuple[int, ...] | None = None
 
     def check(self) -> None:
-        """Landmarks are distinct rows of the matrix."""
+        """Require landmarks to be distinct rows of the matrix."""
         require(self.n_instances >= 1, f"n_instances is {self.n_instances}, expected at least 1")
         numbers, n = self.landmark_numbers or (), self.n_instances
         inside = all(0 <= number < n for number in numbers)
@@ -145,9 +145,9 @@ class PrecomputedKernel(Kernel):
         )
 
     def check_landmarks(self, landmarks: Any) -> None:
-        """They must be among those of the kernel."""
+        """Require landmarks that the kernel knows."""
         numbers = landmarks.numbers if isinstance(landmarks, GivenRows) else None
-        require(numbers is not None, "landmarks of a given kernel must be row numbers")
+        require(numbers is not None, "landmarks of a precomputed kernel must be row numbers")
         require(
             set(self.landmark_numbers or ()).issuperset(np.asarray(numbers).tolist()),
             "blocks have landmarks that are not among those of the kernel",
@@ -167,6 +167,7 @@ class PrecomputedKernel(Kernel):
 
         def columns(X: GivenRows, room: Array | None) -> Array:
             where = numbers
+            # New instances may come with the landmarks' columns alone, in the order of all landmarks.
             if X.matrix.shape[1] != self.n_instances and self.landmark_numbers is not None:
                 position = {number: i for i, number in enumerate(self.landmark_numbers)}
                 where = np.array([position[number] for number in numbers.tolist()])
@@ -177,15 +178,15 @@ class PrecomputedKernel(Kernel):
         return KernelRows(columns)
 
     def of_landmarks(self, landmarks: Any) -> Kernel:
-        """Their row numbers become known."""
+        """Store the landmarks' row numbers."""
         return replace(self, landmark_numbers=tuple(landmarks.numbers.tolist()))
 
     def remember(self, landmarks: Any) -> Any:
-        """Their row numbers."""
+        """The landmarks' row numbers alone."""
         return GivenRows(np.empty((len(landmarks), 0)), landmarks.numbers)
 
     def diagonal(self, rows: Any) -> Array:
-        """k(x, x), known for rows of the matrix itself."""
+        """k(x, x), which is known only for rows of the matrix itself."""
         picked = rows.matrix[np.arange(len(rows)), rows.numbers]
         return np.asarray(picked, dtype=np.float64).ravel()
 

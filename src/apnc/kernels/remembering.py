@@ -1,4 +1,4 @@
-"""A kernel on samples, which is asked for the same values more than once, and whose function may be slow."""
+"""A caching kernel for samples, whose values are needed more than once and may be slow to compute."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from apnc.typing import Array
 
 @dataclass(frozen=True)
 class RememberingKernel(Kernel):
-    """The same kernel, which computes the matrix of two collections once: a user's function may be slow.
+    """A kernel that computes the matrix of two collections once, since a user's function may be slow.
 
-    Collections are told apart by identity, and held so that it stays theirs. ``on_values`` is called with the number
-    of values that are computed, and each time there are some.
+    Collections are identified by ``id`` and kept alive, so that no other object can take over the id. ``on_values`` is
+    called with the number of values each time some have been computed.
     """
 
     kernel: Kernel
@@ -26,16 +26,16 @@ class RememberingKernel(Kernel):
 
     @property
     def unit(self) -> bool:  # type: ignore[override]
-        """Of the kernel inside."""
+        """That of the wrapped kernel."""
         return self.kernel.unit
 
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
-        """Of the kernel inside."""
+        """That of the wrapped kernel."""
         return self.kernel.gamma
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
-        """Rows are computed once; nobody may write into them."""
+        """Rows are computed once and are read-only."""
 
         def prepare() -> KernelRows:
             return self.kernel.against(landmarks, dtype)
@@ -50,7 +50,8 @@ class RememberingKernel(Kernel):
         return KernelRows(rows, prepared.factor)
 
     def _told(self, rows: KernelRows, X: Any) -> Array:
-        """Rows in as many pieces as the kernel says, whoever is told, so that results are the same."""
+        """Compute rows in pieces, reporting each."""
+        # The pieces do not depend on whether anyone listens: rounding may differ between piece sizes.
         edges = np.linspace(0, n_rows(X), min(self.kernel.pieces, n_rows(X)) + 1).astype(int).tolist()
         parts = []
         for start, stop in pairwise(edges):
@@ -65,5 +66,5 @@ class RememberingKernel(Kernel):
         return self.known[key][1]
 
     def diagonal(self, rows: Any) -> Array:
-        """Of the kernel inside."""
+        """That of the wrapped kernel."""
         return self.kernel.diagonal(rows)

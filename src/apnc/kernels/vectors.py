@@ -15,9 +15,9 @@ from apnc.typing import Array
 
 Products = Callable[[Any, Array | None], Array]
 
-#: Part of a kernel matrix that elementwise functions go over at a time.
+#: Bytes of a kernel matrix that elementwise functions process at a time.
 ELEMENTWISE_BYTES = 1 << 18
-#: Landmarks that a loaded model is tried on, and the largest matrix of sparse ones, zeros included.
+#: Landmarks that a loaded model is tried on, and the largest matrix of sparse landmarks, zeros included.
 TRIALS, TRIAL_NUMBERS = 2, 1 << 25
 
 
@@ -29,7 +29,7 @@ class VectorKernel(Kernel):
     Attributes
     ----------
     name : one of ``KERNELS``.
-    gamma : length scale or slope; None where the kernel has none.
+    gamma : length scale or slope; None if the kernel has none.
     coef0, degree : of ``polynomial`` and ``sigmoid``, as in scikit-learn.
 
     """
@@ -41,11 +41,11 @@ class VectorKernel(Kernel):
 
     @property
     def has_width(self) -> bool:
-        """Kernels of a distance have one."""
+        """Whether it is a kernel of a distance."""
         return self.name in SCALED
 
     def check(self) -> None:
-        """A known kernel, with a gamma if it takes one."""
+        """Require a known kernel, with a gamma if and only if it takes one."""
         require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")
         takes_gamma = "gamma" in TAKES[self.name]
         right = (self.gamma or 0) > 0 if takes_gamma else self.gamma is None
@@ -53,16 +53,18 @@ class VectorKernel(Kernel):
         require(self.degree > 0, f"degree is {self.degree}, expected > 0")
 
     def check_landmarks(self, landmarks: Any) -> None:
-        """They must be vectors."""
+        """Require vectors."""
         require(
             sparse.issparse(landmarks) or (isinstance(landmarks, np.ndarray) and landmarks.ndim == 2),
             f"landmarks of the kernel {self.name} must be vectors",
         )
 
     def trial(self, landmarks: Any) -> Any:
-        """The first landmarks; sparse ones as dense, for which nothing is compiled, if a file's word is no bomb."""
+        """The first landmarks, as dense rows; None for sparse landmarks of a huge declared shape."""
         if not sparse.issparse(landmarks):
             return landmarks[:TRIALS]
+        # Dense rows spare the compilation of the sparse loops. The shape is the file's claim: a few bytes can declare
+        # a matrix that would not fit in memory.
         small = landmarks.shape[0] * landmarks.shape[1] <= TRIAL_NUMBERS
         return landmarks[:TRIALS].toarray() if small else None
 
@@ -76,7 +78,7 @@ class VectorKernel(Kernel):
         return prepare(landmarks, dtype)
 
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
-        """Laplacian distances come in float64 and are cast; all else is computed in place."""
+        """Laplacian distances are computed in float64 and cast; all other kernels work in place."""
         extra = 8 * n_landmarks if self.name == "laplacian" else 0
         return super().work_bytes(held, n_landmarks, dtype) + extra
 
@@ -115,6 +117,7 @@ class VectorKernel(Kernel):
 
     def _polynomial(self, landmarks: Any, dtype: type) -> KernelRows:
         largest = float(np.abs(self.diagonal(landmarks)).max(initial=0.0))
+        # Dividing inside the power, by factor^(1/degree), keeps intermediate results within float32.
         factor = largest if np.isfinite(largest) and largest > 0 else 1.0
         root = factor ** (-1.0 / self.degree) if self.degree else 1.0
         products = _products(landmarks, dtype)
@@ -246,6 +249,7 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Products:
         return from_sparse
 
     center: Array = np.asarray(landmarks, dtype=np.float64).mean(axis=0).astype(dtype)
+    # One product of augmented matrices gives all three terms, without further passes over K.
     shifted, squares = _shifted(landmarks, center, gamma)
     columns = np.column_stack([2 * gamma * shifted, np.ones(len(squares)), squares]).astype(dtype).T
 
@@ -256,13 +260,13 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Products:
 
 
 def _shifted(rows: Any, center: Array, gamma: float) -> tuple[Array, Array]:
-    """x, the rows less the center, and -gamma |x|^2."""
+    """x, the rows minus the center, and -gamma |x|^2."""
     augmented = _augmented(rows, center, gamma)
     return augmented[:, :-2], augmented[:, -2]
 
 
 def _augmented(rows: Any, center: Array, gamma: float) -> Array:
-    """Rows (x, -gamma |x|^2, 1): times columns (2 gamma l, 1, -gamma |l|^2) they give -gamma |x - l|^2."""
+    """Rows (x, -gamma |x|^2, 1); multiplied by columns (2 gamma l, 1, -gamma |l|^2) they give -gamma |x - l|^2."""
     dense = rows.toarray() if sparse.issparse(rows) else rows
     n, d = dense.shape
     out = np.empty((n, d + 2), dtype=center.dtype)
@@ -274,7 +278,7 @@ def _augmented(rows: Any, center: Array, gamma: float) -> Array:
 
 
 def _in_cache(K: Array, function: Callable[[Array], Any]) -> Array:
-    """Apply an elementwise function in place, a few rows at a time, while they are in cache."""
+    """Apply an elementwise function in place, a few rows at a time, so that they stay in cache."""
     step = max(1, ELEMENTWISE_BYTES // max(1, K.shape[1] * K.itemsize))
     for start in range(0, len(K), step):
         function(K[start : start + step])
@@ -282,12 +286,13 @@ def _in_cache(K: Array, function: Callable[[Array], Any]) -> Array:
 
 
 def _exp_of_negative(K: Array) -> None:
+    # Rounding can make the negated distance of equal rows positive, and k(x, x) larger than 1.
     np.minimum(K, 0, out=K)
     np.exp(K, out=K)
 
 
 def _power(K: Array, degree: float) -> None:
-    """``K ** degree`` in place; whole degrees by repeated squaring."""
+    """``K ** degree`` in place; integer degrees by repeated squaring, which is faster than ``np.power``."""
     if degree != int(degree) or degree < 1:
         np.power(K, degree, out=K)
         return

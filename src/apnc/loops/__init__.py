@@ -1,1 +1,1 @@
-"""All compiled code. Imported when first needed: numba takes a quarter of a second to load."""
+"""All compiled code, imported on first use: numba takes a quarter of a second to load."""

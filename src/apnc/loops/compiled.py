@@ -1,4 +1,4 @@
-"""How loops are compiled: without the interpreter lock, and kept on disk between runs."""
+"""How loops are compiled: they release the GIL and are cached on disk between runs."""
 
 import threading
 import time
@@ -9,18 +9,18 @@ from typing import Any
 from numba import njit
 from numba.core import event
 
-#: Sums may be reordered (vectorised) and nothing is NaN; infinities keep their meaning.
+#: Sums may be reordered (vectorised) and nothing is NaN. "ninf" is left out: the searches start from infinity.
 FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 
-#: Said when the first loop is compiled, which takes many seconds.
+#: Shown when the first loop is compiled, which takes many seconds.
 COMPILING = "compiling the loops ({}) ..."
-ONCE, ALWAYS = "once per machine", "in every process: no cache folder can be written, see NUMBA_CACHE_DIR"
+ONCE, ALWAYS = "once per machine", "in every process: no cache folder is writable, see NUMBA_CACHE_DIR"
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """``numba.njit``, cached next to the module or else in the user's cache folder.
 
-    Where neither can be written, as in some containers, loops are compiled anew in each process.
+    If neither is writable, as in some containers, loops are compiled in every process.
     """
 
     def compile_(function: Callable[..., Any]) -> Any:
@@ -33,15 +33,15 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 class Compiling(event.Listener):
-    """Notices when loops are compiled; those that are found on the disk are not.
+    """Listens for compilations; loops loaded from the cache do not count.
 
     Parameters
     ----------
-    tell : called with a line to show when the first one begins, on whatever thread that is.
+    tell : called with a line of text when the first compilation begins, on any thread.
 
     Attributes
     ----------
-    seconds : that all took.
+    seconds : total time spent compiling.
 
     """
 
@@ -52,7 +52,7 @@ class Compiling(event.Listener):
         self._lock = threading.Lock()
 
     def on_start(self, event: Any) -> None:
-        """A loop, or one that another needs."""
+        """A compilation begins, possibly nested in another."""
         with self._lock:
             tell, self._tell = self._tell, None
             self._begin = self._begin if self._depth else time.perf_counter()
@@ -61,7 +61,7 @@ class Compiling(event.Listener):
             tell(COMPILING.format(ONCE if kept_on_disk() else ALWAYS))
 
     def on_end(self, event: Any) -> None:
-        """It is compiled."""
+        """A compilation has ended."""
         with self._lock:
             self._depth -= 1
             self.seconds += 0.0 if self._depth else time.perf_counter() - self._begin
@@ -69,13 +69,13 @@ class Compiling(event.Listener):
 
 @contextmanager
 def watched(tell: Callable[[str], None] | None = None) -> Iterator[Compiling]:
-    """Notice what is compiled meanwhile."""
+    """Listen for compilations within the context."""
     with event.install_listener("numba:compile", Compiling(tell)) as compiling:
         yield compiling
 
 
 def kept_on_disk() -> bool:
-    """Whether what is compiled now will be found by the next process."""
+    """Whether the next process will find what this one compiles."""
     return type(_nothing._cache).__name__ != "NullCache"
 
 
@@ -85,5 +85,5 @@ def _nothing():  # type: ignore[no-untyped-def]
 
 
 def load() -> None:
-    """Bring in all that the first call of a compiled loop loads, about 100 MB, before memory is counted."""
+    """Load everything that the first call of a compiled loop needs, about 100 MB, before memory is measured."""
     _nothing()

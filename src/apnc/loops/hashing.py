@@ -4,6 +4,7 @@ import numpy as np
 
 from apnc.loops.compiled import compiled
 
+# The finaliser and the increment of SplitMix64.
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -36,6 +37,7 @@ def hash_dense(bits):  # type: ignore[no-untyped-def]
     for i in range(n):
         total = np.uint64(0)
         for j in range(d):
+            # Shifting out the sign bit makes -0.0 and 0.0 alike.
             if bits[i, j] << np.uint64(1) != np.uint64(0):
                 total += _mix(bits[i, j] ^ salts[j])
         hashes[i] = total
@@ -44,7 +46,7 @@ def hash_dense(bits):  # type: ignore[no-untyped-def]
 
 @compiled()
 def hash_sparse(bits, columns, indptr):  # type: ignore[no-untyped-def]
-    """The same hash for CSR rows, in any order of columns, explicit zeros left out."""
+    """The same hash for CSR rows, whatever the order of columns; explicit zeros are skipped."""
     n = indptr.size - 1
     hashes = np.zeros(n, dtype=np.uint64)
     for i in range(n):

@@ -1,7 +1,7 @@
-"""Nearest centroids under L1 and L2, and the sums of their rows.
+"""Nearest centroids under L1 and L2, and sums of rows by cluster.
 
-L1 and L2 have loops of their own where they differ by one operation: a function handed to a compiled loop would keep
-it from being cached on disk.
+L1 and L2 have separate loops even where they differ by one operation: numba cannot cache a loop on disk that takes a
+function as an argument.
 """
 
 import numpy as np
@@ -9,17 +9,17 @@ import numpy as np
 from apnc.loops.compiled import FAST, compiled
 from apnc.loops.prefetch import prefetch_row
 
-#: Assignments whose margin is below this share of the magnitude are redone in float64; the float32 loops
-#: are more exact than that.
+#: Assignments whose margin is below this share of the magnitude are redone in float64; the error of the float32 loops
+#: is smaller.
 THIN = 1e-5
 #: Discrepancies this close (relative to the magnitude) are a tie; the lowest cluster number wins.
 TIE = 1e-12
-#: Bounds must be this far apart (relative to the magnitude) to settle a row: more than any tie.
+#: Bounds must be this far apart (relative to the magnitude) to settle a row; farther than any tie.
 SETTLED = 1e-6
 
-#: Rows that a pass handles together, while they are in the first levels of cache.
+#: Rows that a pass handles together, so that they stay in the first levels of cache.
 _TILE = 48
-#: Components summed in float32 before they join a total: rounding stays below THIN however long a row is.
+#: Components summed in float32 before they are added to a total, so that rounding stays below THIN for long rows.
 _LENGTH = 512
 
 
@@ -49,7 +49,7 @@ def _exact_l1(y, c):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=FAST)
 def _exact_l2(y, c):  # type: ignore[no-untyped-def]
-    """The squared distance: what ``nearest`` compares."""
+    """The squared distance, by which centroids are compared."""
     total = 0.0
     for j in range(y.size):
         difference = np.float64(y[j]) - c[j]
@@ -86,8 +86,8 @@ def row_sums(Y, absolute, signed, squares):  # type: ignore[no-untyped-def]
 def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
     """Inner products of the given rows with all centroids.
 
-    Three rows and four centroids are in registers, eight centroids in the nearest cache. ``e`` has two
-    rows more than there are rows, for a last tile that is not full.
+    Three rows and four centroids stay in registers, eight centroids in the first-level cache. ``e`` has two extra rows
+    for an incomplete last tile.
     """
     k, m = C32.shape
     last = rows.size - 1
@@ -104,6 +104,7 @@ def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
                     b0 = b1 = b2 = b3 = np.float32(0)
                     d0 = d1 = d2 = d3 = np.float32(0)
                     for i in range(min(_LENGTH, m - near)):
+                        # An unsigned index spares numba's check for negative ones, which hinders vectorisation.
                         j = np.uint64(near) + np.uint64(i)
                         u, v, w = Y[a, j], Y[b, j], Y[d, j]
                         c0, c1, c2, c3 = C32[c, j], C32[c + 1, j], C32[c + 2, j], C32[c + 3, j]
@@ -129,10 +130,10 @@ def products(Y, rows, C32, e):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=FAST)
 def twice_larger(Y, rows, C32, e):  # type: ignore[no-untyped-def]
-    """Twice the sum of the larger of each row and each centroid: L1 is that less the sums of both.
+    """2 sum_j max(y_j, c_j) for all rows and centroids; |y - c|_1 is that minus the sums of y and c.
 
-    A maximum and a fused multiply-add go through different units of the processor at once; a difference, an
-    absolute value and a sum do not. Tiles as in ``products``.
+    A maximum and a fused multiply-add run on different units of the processor at the same time; a difference, an
+    absolute value and a sum do not. Tiled like ``products``.
     """
     k, m = C32.shape
     last = rows.size - 1
@@ -174,7 +175,7 @@ def twice_larger(Y, rows, C32, e):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=FAST, inline="always")
 def _two_best(e, k):  # type: ignore[no-untyped-def]
-    """Number of the smallest of the first k, its value, and the second smallest value."""
+    """Index of the smallest of the first k values, that value, and the second smallest."""
     best = e[0]
     second = np.float32(np.inf)
     label = 0
@@ -191,13 +192,17 @@ def _two_best(e, k):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=FAST, inline="always")
 def _settle_l1(y, e, C, magnitude):  # type: ignore[no-untyped-def]
-    """Label, lowest and next of a row's float32 e, discrepancies less a term of the row; thin margins in float64."""
+    """Label, lowest and second lowest of a row's e (float32 discrepancies minus the row's own term).
+
+    If the margin is thin, the candidates are compared again in float64.
+    """
     label, best, second = _two_best(e, C.shape[0])
     if second - best <= THIN * magnitude:
         lowest = np.inf
         for c in range(C.shape[0]):
             if e[c] <= best + THIN * magnitude:
                 exact = _exact_l1(y, C[c])
+                # Only a clear improvement counts, so that a tie goes to the lowest cluster number.
                 if exact < lowest - TIE * magnitude:
                     lowest = exact
                     label = c
@@ -206,7 +211,7 @@ def _settle_l1(y, e, C, magnitude):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=FAST, inline="always")
 def _settle_l2(y, e, C, magnitude):  # type: ignore[no-untyped-def]
-    """The same for squared distances."""
+    """``_settle_l1`` for squared distances."""
     label, best, second = _two_best(e, C.shape[0])
     if second - best <= THIN * magnitude:
         lowest = np.inf
@@ -247,14 +252,14 @@ def _store_l2(i, y, e, C, largest, sizes, labels, own, upper, lower):  # type: i
 
 @compiled(fastmath=FAST)
 def search_l2(Y, rows, C32, halves, C, largest, sizes, labels, own, upper, lower, e):  # type: ignore[no-untyped-def]
-    """Eq. 4 with the Euclidean discrepancy for the given rows, few centroids; ``halves`` is |c|^2 / 2."""
+    """Eq. 4 with the Euclidean discrepancy for the given rows and few centroids; ``halves`` is |c|^2 / 2."""
     products(Y, rows, C32, e)
     pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower)
 
 
 @compiled(fastmath=FAST)
 def pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  # type: ignore[no-untyped-def]
-    """Nearest centroids of the given rows from their inner products, which are overwritten."""
+    """Nearest centroids of the given rows from their inner products ``e``, which are overwritten."""
     for p in range(rows.size):
         for c in range(C.shape[0]):
             e[p, c] = 2 * (halves[c] - e[p, c])
@@ -263,9 +268,9 @@ def pick_l2(e, Y, rows, halves, C, largest, sizes, labels, own, upper, lower):  
 
 @compiled()
 def loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settled):  # type: ignore[no-untyped-def]
-    """Tell rows that may have a new nearest centroid from settled ones, after centroids moved by ``shifts``.
+    """Separate rows that may have a new nearest centroid from settled ones, after centroids moved by ``shifts``.
 
-    Triangle inequality: the own centroid is no farther than ``upper + its shift``, any other no nearer than
+    Triangle inequality: the assigned centroid is no farther than ``upper + its shift``, any other no nearer than
     ``lower - the largest other shift``. Without shifts every row is open. Returns both counts.
     """
     n_open = n_settled = 0
@@ -289,7 +294,7 @@ def loosen(start, stop, labels, shifts, margins, upper, lower, open_rows, settle
 
 @compiled(fastmath=FAST)
 def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, signed, labels, own, upper, lower, shifts, margins, sums, counts):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
-    """Algorithm 2, map, with every tile of rows searched and summed while it is in cache; norm is 1 or 2."""
+    """Algorithm 2, map: each tile of rows is searched and summed while it is in cache; norm is 1 or 2."""
     n = Y.shape[0]
     open_rows = np.empty(_TILE, dtype=np.int64)
     settled = np.empty(_TILE, dtype=np.int64)
@@ -305,6 +310,7 @@ def small_pass(norm, Y, weights, C32, halves, C, largest, sizes, signed, labels,
         else:
             search_l2(Y, open_rows[:n_open], C32, halves, C, largest, sizes, labels, own, upper, lower, e)
             own_l2(Y, settled[:n_settled], C, labels, own)
+        # The exact distance is a tighter bound, and free: the inertia needs it anyway.
         for p in range(n_settled):
             upper[settled[p]] = own[settled[p]]
         accumulate(Y[start:stop], weights[start:stop], labels[start:stop], sums, counts)
@@ -323,7 +329,7 @@ def accumulate(Y, weights, labels, sums, counts):  # type: ignore[no-untyped-def
 
 @compiled(fastmath=FAST)
 def own_l1(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
-    """Exact L1 distance of the given rows to the centroid of their label."""
+    """Exact L1 distance of the given rows to their assigned centroid."""
     for p in range(rows.size):
         prefetch_row(Y, rows[p] + _TILE)
         out[rows[p]] = _exact_l1(Y[rows[p]], C[labels[rows[p]]])
@@ -331,7 +337,7 @@ def own_l1(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=FAST)
 def own_l2(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
-    """Exact Euclidean distance of the given rows to the centroid of their label."""
+    """Exact Euclidean distance of the given rows to their assigned centroid."""
     for p in range(rows.size):
         prefetch_row(Y, rows[p] + _TILE)
         out[rows[p]] = np.sqrt(_exact_l2(Y[rows[p]], C[labels[rows[p]]]))

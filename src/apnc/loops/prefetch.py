@@ -1,4 +1,4 @@
-"""Ask for memory before it is needed: rows come faster than the processor guesses where the next one begins."""
+"""Software prefetching of rows: the processor's own prefetcher does not predict where the next row begins."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _LINE = 16
 
 @intrinsic
 def _prefetch(typingctx: Any, array: Any, i: Any, j: Any) -> Any:
-    """``llvm.prefetch`` of ``array[i, j]``, for reading, into the second level of cache."""
+    """``llvm.prefetch`` of ``array[i, j]``, for reading, into the second-level cache."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         layout = signature.args[0]
@@ -38,7 +38,7 @@ def _prefetch(typingctx: Any, array: Any, i: Any, j: Any) -> Any:
 
 @compiled(inline="always")
 def prefetch_row(Y, i):  # type: ignore[no-untyped-def]
-    """Ask for row ``i``, if there is one."""
+    """Prefetch row ``i``, if it exists."""
     if i < Y.shape[0]:
         for j in range(0, Y.shape[1], _LINE):
             _prefetch(Y, i, j)

@@ -1,4 +1,4 @@
-"""What a model makes of rows: labels, distances, embeddings; to an array, a file, or a column of a remote frame."""
+"""Outputs of a model: labels, distances and embeddings, as an array, a file, or a column of a remote frame."""
 
 from apnc.outputs.arrow import Ids
 from apnc.outputs.atomic import atomic

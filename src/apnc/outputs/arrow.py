@@ -1,4 +1,4 @@
-"""Tables by pyarrow: id columns that come in, and the file that goes out."""
+"""Tables with pyarrow: reading id columns, and writing the output file."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,7 +11,7 @@ from apnc.typing import Array
 
 
 def load_pyarrow() -> Any:
-    """The module, or how to get it."""
+    """Import pyarrow, or explain how to install it."""
     try:
         import pyarrow
     except ImportError as error:
@@ -20,13 +20,13 @@ def load_pyarrow() -> Any:
 
 
 class Ids:
-    """Id columns of all rows of a source in order, to be matched with the rows that were not skipped.
+    """Id columns of a source, read in order and matched with the rows that were not skipped.
 
     Parameters
     ----------
     names : of the columns.
-    batches : values by name (Arrow arrays or lists) of consecutive rows, skipped ones too.
-    n_rows : tells, once all chunks were seen, how many rows the source has, skipped ones too.
+    batches : values by name (Arrow arrays or lists) of consecutive rows, including skipped ones.
+    n_rows : returns, after all chunks, the number of rows in the source, including skipped ones.
 
     """
 
@@ -38,7 +38,7 @@ class Ids:
         self._start = self._stop = 0
 
     def take(self, numbers: Array) -> dict[str, Any]:
-        """Arrow columns of the rows with these numbers, which ascend from call to call."""
+        """Arrow columns of the rows with these numbers, which must ascend from call to call."""
         pa = load_pyarrow()
         parts = []
         while len(numbers):
@@ -57,36 +57,36 @@ class Ids:
         return dict(zip(joined.column_names, joined.columns, strict=True))
 
     def finish(self) -> None:
-        """Read what is left: skipped rows, and nothing else."""
+        """Read to the end, where only skipped rows may be left."""
         n_rows = self._n_rows()
         for batch in self._batches:
             self._stop += len(batch[self.names[0]])
             if self._stop > n_rows:
                 break
         if self._stop != n_rows:
-            found = "go on after" if self._stop > n_rows else f"end after {self._stop:,} of"
-            self._refuse(f"{found} the {n_rows:,} rows that were read before")
+            found = "continue after" if self._stop > n_rows else f"end after {self._stop:,} of"
+            self._refuse(f"{found} the {n_rows:,} rows read before")
 
     def _rows(self, positions: Array) -> Any:
-        # A slice would keep the whole batch in memory for as long as the few rows of it that are used.
+        # take copies; a slice would keep the whole batch in memory as long as any of its rows.
         return self._held if len(positions) == self._held.num_rows else self._held.take(positions)
 
     def _read_on(self, wanted: int) -> None:
         batch = next(self._batches, None)
         if batch is None:
-            self._refuse(f"end after {self._stop:,} rows, where row {wanted:,} was read before")
+            self._refuse(f"end after {self._stop:,} rows, but row {wanted:,} was read before")
         self._held = _decoded(batch, self.names, self._stop)
         self._start, self._stop = self._stop, self._stop + self._held.num_rows
 
     def _refuse(self, found: str) -> NoReturn:
         raise ValueError(
-            f"The id columns {', '.join(self.names)} {found}: the source has changed meanwhile. Nothing was written; "
-            "run again on data that stays as it is."
+            f"The id columns {', '.join(self.names)} {found}: the source has changed since. Nothing was written; "
+            "run again on data that does not change."
         )
 
 
 def _decoded(batch: Mapping[str, Any], names: Sequence[str], start: int) -> Any:
-    """A table of the columns; dictionaries, which may differ from batch to batch, and views are written out."""
+    """A table of the columns; views and dictionaries, which may differ between batches, become plain types."""
     pa = load_pyarrow()
     try:
         table = pa.table({name: batch[name] for name in names})
@@ -96,7 +96,7 @@ def _decoded(batch: Mapping[str, Any], names: Sequence[str], start: int) -> Any:
 
 
 def _plain(type_: Any) -> Any:
-    """A type that can be written to every kind of file."""
+    """The corresponding type that can be written to every kind of file."""
     pa = load_pyarrow()
     if pa.types.is_dictionary(type_):
         return _plain(type_.value_type)
@@ -105,7 +105,7 @@ def _plain(type_: Any) -> Any:
 
 @contextmanager
 def table_file(file: Path, kind: str, name: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """A function that writes one row group or record batch; the first decides the types of the columns."""
+    """A function that writes one row group or record batch; the first determines the column types."""
     pa = load_pyarrow()
     with ExitStack() as opened:
         writer: Any = None

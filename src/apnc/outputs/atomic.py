@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing: files appear complete or not at all."""
 
 import errno
 import os
@@ -8,20 +8,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 Target = str | os.PathLike[str]
-#: Nothing more can be written: the disk is full, the quota used up, the file too large.
+#: Errors for a full disk, an exceeded quota and a file that is too large.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def atomic(path: Target) -> Iterator[Path]:
-    """A hidden file in the same folder, which takes its final name once all is written and on the disk.
+    """A hidden file in the same folder, which is renamed to ``path`` after it has been written and synced to disk.
 
-    After a failure, or an interrupt, it is gone and whatever had the final name before is untouched.
+    After a failure or an interrupt it is removed, and an existing file at ``path`` is untouched.
     """
     target = _settle(path)
     temporary = _create_beside(target)
     try:
         yield temporary
+        # Without a sync, a crash after the rename could leave an empty file in place of the old one.
         with open(temporary, "r+b") as written:
             os.fsync(written.fileno())
         os.replace(temporary, target)
@@ -34,7 +35,7 @@ def atomic(path: Target) -> Iterator[Path]:
 
 
 def _settle(path: Target) -> Path:
-    """Where the bytes go; links are followed, so that they stay links."""
+    """The actual file to replace; links are followed, so that they stay links."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it.")
@@ -48,7 +49,8 @@ def _settle(path: Target) -> Path:
 
 
 def _create_beside(target: Path) -> Path:
-    """A new empty file with a hidden name of the same ending; its permissions are those of any new file."""
+    """A new empty file with a hidden name, the same ending and default permissions."""
+    # The prefix could make a long name too long; the end is kept, because the extension determines the format.
     temporary = target.with_name(f".{secrets.token_hex(6)}.{target.name[-40:]}")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
@@ -61,7 +63,7 @@ def _create_beside(target: Path) -> Path:
 
 
 def _flush_folder(folder: Path) -> None:
-    # The file has its name by now. Some systems and network disks cannot flush a folder, which is no failure.
+    # The file has been renamed already. Some systems and network disks cannot sync a folder; that is not a failure.
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -71,5 +73,5 @@ def _flush_folder(folder: Path) -> None:
 
 
 def check_writable(path: Target) -> None:
-    """Make a file in the folder of ``path`` and remove it again; what is wrong is known before long work."""
+    """Create and remove a file in the folder of ``path``, so that problems show before a long computation."""
     _create_beside(_settle(path)).unlink()

@@ -1,4 +1,4 @@
-"""One entry for each thing that a model makes of rows, and one function that makes it."""
+"""One entry for each output of a model, and one function that computes any of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -27,15 +27,15 @@ ID_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Output:
-    """A thing that a model makes of rows.
+    """An output of a model for each row.
 
     Attributes
     ----------
     name : of the column of a remote frame.
-    stage : as progress calls the work.
-    steps : model and compute type to the maps of a chunk.
+    stage : its name in progress reports.
+    steps : from model and compute type to the maps of a chunk.
     dtype : of the values; None: that of the rows.
-    width : model to the number of values a row; 0: one value, not a list.
+    width : from model to the number of values per row; 0: a single value, not a list.
     prefix : of the columns of a table, if there are several values.
 
     """
@@ -53,7 +53,7 @@ class Output:
         return [f"{self.prefix}{j}" for j in range(width)] if width else self.name
 
     def kinds(self) -> tuple[str, ...]:
-        """Endings of the files it can be written to."""
+        """Extensions of the files it can be written to."""
         return ARRAY_KINDS if self.prefix else TABLE_KINDS
 
 
@@ -96,20 +96,20 @@ EMBEDDING = Output(
     lambda model: model.embedding.coefficients.n_components,
     "y",
 )
-#: The embedding in the type of the rows, where they are here.
+#: The embedding in the type of the rows, for local rows.
 EMBEDDING_AS_ROWS = replace(EMBEDDING, steps=_embedded_as_rows, dtype=None)
 OUTPUTS = {output.name: output for output in (LABEL, DISTANCES, EMBEDDING)}
 
 
 def checked(output: Output, to: Any, data: Any) -> Path:
-    """A path that an output can be written to, apart from the data."""
+    """A path that an output can be written to without overwriting the data."""
     check_target(to, output.kinds())
     sources.refuse_overwriting(data, to)
     return Path(to)
 
 
 def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any:
-    """What a model makes of the rows: an array, ``to`` after it was written, or a remote frame with a new column."""
+    """Apply a model: returns an array, the path ``to`` after writing it, or a remote frame with a new column."""
     source, work = job.source, model.embedding.work_bytes(job.source.held, job.dtype)
     if source.remote:
         refuse_writing(to, source)
@@ -124,6 +124,7 @@ def apply(job: Job, model: Model, output: Output, to: Path | None = None) -> Any
         result: Any = collect(chunks, data.n_rows, output.width(model), output.dtype)
     else:
         result = to
+        # Closing the generator stops the workers if writing fails.
         with closing((chunk.rows, chunk.carry) for chunk in chunks) as stream:
             writer(to, output, model, source)(stream)
     warn_if_skipped(source.name, sum(data.skipped.values()))
@@ -142,7 +143,7 @@ def inertia(job: Job, model: Model) -> float:
 
 
 def refuse_writing(to: Any, source: Source) -> None:
-    """Remote results are frames, which are written by their own means."""
+    """Refuse a path for remote results, which are frames with their own writers."""
     if to is not None:
         raise ValueError(
             f"On {source.engine} the result is a DataFrame; write it with .write.parquet(...) instead of naming a file "
@@ -152,7 +153,7 @@ def refuse_writing(to: Any, source: Source) -> None:
 
 @dataclass(frozen=True)
 class WriteInto:
-    """Map: a local chunk's values to their place in one array."""
+    """Map: write a local chunk's values to their place in one array."""
 
     out: Array
 
@@ -162,7 +163,7 @@ class WriteInto:
 
 
 def collect(chunks: Chunks, n_rows: int | None, width: int, dtype: Any) -> Array:
-    """Values of local chunks as one array, written there by the workers if their number is known."""
+    """Values of local chunks as one array, filled by the workers if the number of rows is known."""
     if n_rows is None:
         return np.concatenate([chunk.rows for chunk in chunks])
     into = WriteInto(np.empty((n_rows, width) if width else n_rows, dtype=dtype))
@@ -172,7 +173,7 @@ def collect(chunks: Chunks, n_rows: int | None, width: int, dtype: Any) -> Array
 
 
 def writer(to: Path, output: Output, model: Model | None, source: Source) -> Write:
-    """What takes a stream of (values, carry) to a file, ids of the source in front."""
+    """A function that writes a stream of (values, carry) to a file, with the source's ids in front."""
     if source.remote:
         refuse_writing(to, source)
     columns, dtype = output.name if model is None else output.columns(model), output.dtype
@@ -188,7 +189,7 @@ def writer(to: Path, output: Output, model: Model | None, source: Source) -> Wri
 
 
 class Seen:
-    """(values, carry) of chunks as (values, row numbers); counts the rows of the source on the way."""
+    """Turns (values, carry) of chunks into (values, row numbers), and counts the rows of the source."""
 
     def __init__(self, stream: Iterable[tuple[Array, Any]]):
         self.stream = stream

@@ -1,4 +1,4 @@
-"""Values of rows to files, streamed in order."""
+"""Stream values of rows to files, in order."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -9,21 +9,23 @@ from apnc.outputs.arrow import Ids, load_pyarrow, table_file
 from apnc.outputs.atomic import Target, atomic, check_writable
 from apnc.typing import Array
 
-#: Values of some rows, and the numbers of those rows in the source, which ascend.
+#: Values of consecutive rows, and their ascending row numbers in the source.
 Numbered = tuple[Array, Array]
 
-#: What values can be written as: one value a row, and several.
+#: File extensions for one value per row, and for several.
 TABLE_KINDS = (".parquet", ".arrow", ".feather", ".csv", ".csv.gz")
 ARRAY_KINDS = (".npy", *TABLE_KINDS)
-#: A row group or record batch holds this many rows, fewer where they are wide.
+#: Rows per row group or record batch; fewer if they are wide.
 BATCH_ROWS, BATCH_BYTES = 1 << 16, 1 << 24
 
 
 def check_target(path: Target, kinds: Sequence[str]) -> str:
-    """The kind of file that ``path`` asks for, after a trial that one can be made there: for before long work."""
+    """The kind of file that ``path`` names, after testing that it can be written, before a long computation."""
     kind = next((kind for kind in kinds if str(path).lower().endswith(kind)), None)
     if kind is None:
-        raise ValueError(f"{path}: the ending says what to write; it must be one of {', '.join(kinds)}.")
+        raise ValueError(
+            f"{path}: the extension determines the format; it must be one of {', '.join(kinds)}."
+        )
     if kind != ".npy":
         load_pyarrow()
     check_writable(path)
@@ -31,11 +33,11 @@ def check_target(path: Target, kinds: Sequence[str]) -> str:
 
 
 def check_names(id_columns: Sequence[str], own: Iterable[str]) -> None:
-    """Refuse id columns that are called like a column of the output."""
+    """Refuse id columns with the name of an output column."""
     clash = sorted(set(id_columns) & set(own))
     if clash:
         raise ValueError(
-            f"Id column {clash[0]!r} has the name of a column that is written beside it. Rename it in the source, or "
+            f"Id column {clash[0]!r} has the same name as an output column. Rename it in the source, or "
             "leave it out of the id columns."
         )
 
@@ -53,9 +55,9 @@ def write(
 
     Parameters
     ----------
-    path : ends in one of ``TABLE_KINDS``, or in ``.npy`` if there are several values a row.
+    path : ends in one of ``TABLE_KINDS``, or in ``.npy`` if there are several values per row.
     chunks : (values of shape (n,) or (n, len(columns)), row numbers of shape (n,)), in order.
-    columns : names of the columns; a single name for rows of one value.
+    columns : names of the columns; a single name if there is one value per row.
     dtype : of the values.
     ids : id columns of the same source; not for ``.npy``, which has no place for them.
 
@@ -75,7 +77,7 @@ def write(
         return _write_table(path, kind, batches, ids, names)
     if ids is not None:
         raise ValueError(
-            f"{path}: an array has no place for the id columns {', '.join(ids.names)}. Write .parquet, or no ids."
+            f"{path}: an array cannot hold the id columns {', '.join(ids.names)}. Write .parquet, or no ids."
         )
     return _write_array(path, _in_order(chunks, shape), len(names), np.dtype(dtype))
 
@@ -97,7 +99,7 @@ def _in_order(chunks: Iterable[Numbered], shape: tuple[int, ...]) -> Iterator[Nu
 def _batches(
     chunks: Iterable[Numbered], size: int, shape: tuple[int, ...], dtype: type
 ) -> Iterator[Numbered]:
-    """Chunks of any length as batches of ``size`` rows, the last one shorter; always one, if empty."""
+    """Regroup chunks of any length into batches of ``size`` rows, the last one shorter; at least one, even if empty."""
     values: Array = np.empty((size, *shape), dtype)
     numbers = np.empty(size, np.int64)
     filled, n_full = 0, 0
@@ -144,6 +146,6 @@ def _write_array(path: Target, chunks: Iterable[Numbered], width: int, dtype: np
 
 
 def _write_header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-    # Numpy pads it for a first axis of any length, so that it can be written again when that is known.
+    # Numpy pads the header for any length of the first axis, so it can be rewritten in place once that is known.
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)

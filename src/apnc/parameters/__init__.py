@@ -1,4 +1,4 @@
-"""The parameters of the estimators: one table for checks, model files, the command line and Spark."""
+"""The estimators' parameters: one table for checks, model files, the command line and Spark."""
 
 import inspect
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from typing import Any
 from apnc.parameters import rules
 from apnc.parameters.rules import NONE, Parameter
 
-#: In place of a default on the command line: a value must be given.
+#: Marks a parameter without a default on the command line.
 REQUIRED: Any = inspect.Parameter.empty
 __all__ = ["CLUSTERING", "DATA", "KERNEL", "NONE", "OUTPUT", "REQUIRED", "RUN", "Parameter", "rules", "table"]
 #: Panels of the help.
@@ -23,7 +23,7 @@ def table(
     scales: Iterable[str],
     inits: Iterable[str],
 ) -> dict[str, Parameter]:
-    """All rows, with the names that are registered; an embedding may also be an object of its base class."""
+    """All rows, with the registered names; an embedding may also be an instance of its base class."""
     rows = (
         *_of_clusters(tuple(inits)),
         *_of_kernels(tuple(kernels)),
@@ -67,48 +67,54 @@ def _of_kernels(kernels: tuple[str, ...]) -> Iterator[Parameter]:
     kernel = rules.Rule("a name or a function f(A, B)", known, named=True, accepts=callable)
     meaning = f"Kernel: {', '.join(kernels)}; or a function f(A, B) that returns a matrix."
     yield row("kernel", "rbf", (str,), kernel, meaning, metavar="NAME", words=kernels)
-    meaning = "Width of the kernel: a number, or local (from near rows). By default tuned from the data."
+    meaning = "Width of the kernel: a number, or local (from nearby rows). By default tuned from the data."
     yield row("gamma", None, (int, float, str, NONE), rules.bandwidth, meaning, words=("local",))
     meaning = "Constant of the polynomial and sigmoid kernels."
     yield row("coef0", 1, (int, float), rules.finite, meaning)
     yield row("degree", 3, (int, float), rules.positive, "Exponent of the polynomial kernel.")
     meaning = "Keyword arguments of a kernel function."
     yield Parameter("kernel_params", None, (dict, NONE), rules.arguments, meaning, spark=None)
-    meaning = "Divide k(x, y) by the root of k(x, x) k(y, y), and bring embedded rows to norm 1. By default for cosine."
+    meaning = "Divide k(x, y) by sqrt(k(x, x) k(y, y)), and scale embedded rows to norm 1. By default only for cosine."
     yield row("normalize_kernel", "auto", (bool, str), rules.true_false_or_auto, meaning)
 
 
 def _of_embeddings(scales: tuple[str, ...], names: tuple[str, ...], kind: type) -> Iterator[Parameter]:
     scale = rules.Rule(f"one of {', '.join(scales)}, or None", scales, named=True, objects=(NONE,))
-    expected = f"one of {', '.join(names)}, or an object of a subclass of apnc.{kind.__name__}"
+    expected = f"one of {', '.join(names)}, or an instance of a subclass of apnc.{kind.__name__}"
     embedding = rules.Rule(expected, names, named=True, objects=(kind,))
     meaning = (
         "How features are scaled first: minmax (to [0, 1]), standard (mean 0, variance 1) or unit (rows of norm 1). "
         "The model keeps the scaling."
     )
     yield Parameter("scale", None, (str, NONE), scale, meaning, DATA, "NAME", scales)
-    meaning = f"How rows become vectors: {', '.join(names)}."
+    meaning = f"How rows are embedded as vectors: {', '.join(names)}."
     yield Parameter("embedding", names[0], (str,), embedding, meaning, KERNEL, "NAME", names)
     row = partial(Parameter, panel=KERNEL, words=("auto",))
-    meaning = "Number of landmarks, the rows that all others are compared with; more are better and slower."
+    meaning = (
+        "Number of landmarks, the rows that all others are compared with; more are more accurate and slower."
+    )
     yield row("n_landmarks", "auto", (int, str), rules.size_or_auto, meaning, spark="landmarks")
-    meaning = "Length of the vectors that rows become, at most."
+    meaning = "Maximum length of the embedded vectors."
     yield row("n_components", "auto", (int, str), rules.size_or_auto, meaning, spark="components")
 
 
 def _of_runs() -> Iterator[Parameter]:
     row = partial(Parameter, panel=RUN, spark=None)
     yield row("n_jobs", None, (int, NONE), rules.thread_count, "Number of threads. By default all cores.")
-    meaning = "Memory that the process may take, such as 4GB or 512MiB. By default what is free."
+    meaning = "Memory that the process may use, such as 4GB or 512MiB. By default the free memory."
     yield row("memory_limit", None, (int, str, NONE), rules.memory_size, meaning, metavar="SIZE")
     yield Parameter("verbose", 0, (int, bool), rules.verbosity, "1 shows progress.", spark=None)
 
 
 def _of_members() -> Iterator[Parameter]:
-    """Options of single embeddings."""
+    """Options of individual embeddings."""
     row = partial(Parameter, spark=None)
-    yield row("n_blocks", 4, (int,), rules.positive_integer, "Blocks of an ensemble.")
+    yield row("n_blocks", 4, (int,), rules.positive_integer, "Number of blocks of an ensemble.")
     yield row("mixture_weights", None, (list, NONE), rules.shares, "Weight of each block; by default equal.")
     yield row(
-        "subset_size", 0.4, (int, float), rules.positive, "Landmarks in each random subset, or their share."
+        "subset_size",
+        0.4,
+        (int, float),
+        rules.positive,
+        "Number of landmarks in each random subset, or their share.",
     )

@@ -1,4 +1,4 @@
-"""A parameter, and what its value may be: words, numbers within bounds, objects; and sizes in bytes."""
+"""Parameters and rules for their values: words, bounded numbers, objects, and sizes in bytes."""
 
 import difflib
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-#: What users call some of our names elsewhere.
+#: Names that other libraries use for ours.
 SYNONYMS = {
     "gaussian": "rbf",
     "poly": "polynomial",
@@ -28,13 +28,13 @@ class Rule:
 
     Attributes
     ----------
-    expected : how messages go on after "must be".
-    words : strings that are values; with ``named`` an unknown one is told the nearest.
-    number : the type of numbers that are values, ``int`` or ``float``; None: no number is.
-    low, above : the smallest number, and whether it must be larger than that.
-    high : the largest number.
-    objects : types whose objects are values as they are.
-    accepts : whether any other value is one.
+    expected : the text after "must be" in error messages.
+    words : valid strings; with ``named``, the error for an unknown one suggests the nearest.
+    number : type of valid numbers, ``int`` or ``float``; None: numbers are invalid.
+    low, above : the smallest valid number, and whether it is itself excluded.
+    high : the largest valid number.
+    objects : types whose instances are valid.
+    accepts : whether any other value is valid.
 
     """
 
@@ -71,15 +71,15 @@ class Parameter:
     Attributes
     ----------
     name, default : as in the signature of the estimator.
-    types : JSON types in which a model file may hold it; a value of any other type is not stored.
+    types : JSON types that a model file may store; values of other types are not stored.
     rule : called with a name for messages and the value; returns the checked value or raises ValueError.
     meaning : a sentence for help texts and the Spark documentation.
-    panel : of the command line's help; None: no option.
-    metavar : what the help calls a value.
-    words : values that are words, for completion.
+    panel : panel of the command line's help; None: not an option.
+    metavar : name of the value in the help.
+    words : valid words, for completion.
     flag : short form of the option, such as -k.
     spark : name of the Spark Param; None: Spark has none. By default the name in camel case.
-    defaults : by surface ("command line", "spark"), where it differs from ``default``.
+    defaults : by interface ("command line", "spark"), where they differ from ``default``.
 
     """
 
@@ -102,20 +102,20 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """The option of the command line."""
+        """The command-line option."""
         return f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any, called: str | None = None) -> Any:
-        """The value as it is used; ``called`` is its name in messages."""
+        """The checked value; ``called`` is its name in messages."""
         return self.rule(called or self.name, value)
 
     def default_on(self, surface: str) -> Any:
-        """The default on the command line or Spark."""
+        """The default on the command line or on Spark."""
         return self.defaults.get(surface, self.default)
 
 
 def unknown(name: str, value: str, known: Iterable[str]) -> str:
-    """What is said of a name that is not known: the nearest, and all."""
+    """The error message for an unknown name, with the nearest and all known names."""
     known = list(known)
     plain = SYNONYMS.get(value.lower(), value.lower())
     nearest = difflib.get_close_matches(plain, known, n=1, cutoff=0.5)
@@ -124,7 +124,7 @@ def unknown(name: str, value: str, known: Iterable[str]) -> str:
 
 
 def known_name(name: str, value: str, known: Iterable[str]) -> str:
-    """``value`` if it is known, else an error that names the nearest."""
+    """``value`` if it is known, else an error that suggests the nearest."""
     if value not in known:
         raise ValueError(unknown(name, value, known))
     return value
@@ -140,7 +140,7 @@ true_false_or_auto = Rule(
     "True, False or 'auto'", words=("auto",), number=int, low=0, high=1, objects=(bool, np.bool_)
 )
 bandwidth = Rule(
-    "a positive number or 'local'; left out, it is tuned from the data",
+    "a positive number or 'local'; by default it is tuned from the data",
     words=("local",),
     number=float,
     low=0,
@@ -158,7 +158,7 @@ seed_or_state = Rule(
     accepts=lambda value: value is np.random,
 )
 thread_count = Rule(
-    "an integer other than 0; left out, all cores are used",
+    "an integer other than 0; by default all cores are used",
     objects=(NONE,),
     accepts=lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value != 0,
 )
@@ -174,14 +174,14 @@ shares = Rule(
 
 
 def memory_size(name: str, value: Any) -> Any:
-    """Bytes as ``parse_bytes`` takes them, or None."""
+    """A size that ``parse_bytes`` accepts, or None."""
     if value is not None:
         parse_bytes(value, name)
     return value
 
 
 def parse_bytes(limit: str | int | float, name: str = "memory_limit") -> int:
-    """``"2GB"``, ``"512MiB"`` or a number of bytes as an integer."""
+    """Convert ``"2GB"``, ``"512MiB"`` or a number of bytes to an integer."""
     given = str(int(limit)) if isinstance(limit, int | float) and 0 <= limit < float("inf") else limit
     found = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]i?)?b?\s*", given, re.I) if isinstance(given, str) else None
     try:

@@ -1,4 +1,4 @@
-"""Registered dataclasses as JSON with members, and back, by their type hints alone.
+"""Encode registered dataclasses as JSON and members, and decode them, by their type hints alone.
 
 An object is ``{"type": class, field: value, ...}``. Arrays and rows are members, named after the path to their field.
 """
@@ -22,8 +22,8 @@ from apnc.stored import OTHERWISE, STORED
 
 T = TypeVar("T")
 
-KEEP = "Keep this model by pickle or joblib instead"
-#: What a scalar must be, in words, by its type hint.
+KEEP = "Save this model with pickle or joblib instead"
+#: Descriptions of scalars for error messages, by type hint.
 SCALARS = {
     bool: "true or false",
     int: f"a whole number up to {LARGEST}",
@@ -33,7 +33,7 @@ SCALARS = {
 
 
 def encode(value: Any, hint: Any, where: str, out: Writing, otherwise: str = KEEP) -> Any:
-    """A value of a field as JSON; ``where`` is the path to it, ``otherwise`` what to do if it cannot be stored."""
+    """A field's value as JSON; ``where`` is the path to it, ``otherwise`` the advice if it cannot be stored."""
     hint, optional = without_none(hint)
     if value is None and optional:
         return None
@@ -69,7 +69,7 @@ def encode_fields(value: Any, where: str, out: Writing) -> dict[str, Any]:
 
 
 def decode_fields(kind: type[T], record: Record, source: Reading) -> T:
-    """An object of a dataclass; no field may be missing, and none left."""
+    """An instance of a dataclass; missing and unknown fields are errors."""
     hints = get_type_hints(kind, include_extras=True)
     names = [part.name for part in fields(kind)]  # type: ignore[arg-type]
     values = {name: decode(record.take(name), hints[name], record.path(name), source) for name in names}
@@ -84,24 +84,24 @@ def decode_fields(kind: type[T], record: Record, source: Reading) -> T:
 
 
 def without_none(hint: Any) -> tuple[Any, bool]:
-    """A hint without ``| None``, and whether it had that."""
+    """A hint without ``| None``, and whether it had one."""
     if get_origin(hint) not in (Union, types.UnionType):
         return hint, False
     rest = [part for part in get_args(hint) if part is not type(None)]
     if len(rest) != 1:
-        raise TypeError(f"A field of type {hint} cannot be stored; only one type, or it and None.")
+        raise TypeError(f"A field of type {hint} cannot be stored; only a single type, optionally with None.")
     return rest[0], True
 
 
 class Form(NamedTuple):
-    """How values of some hints are written and read."""
+    """How values of a type hint are written and read."""
 
     encode: Callable[[Any, Any, str, Writing], Any]
     decode: Callable[[Any, Any, str, Reading], Any]
 
 
 def form_of(hint: Any) -> Form:
-    """The way in which values of a hint are stored."""
+    """The form in which values of a hint are stored."""
     if hint is Rows:
         return ROWS
     if hint is Any:
@@ -111,7 +111,7 @@ def form_of(hint: Any) -> Form:
 
 
 def encode_scalar(value: Any, hint: Any, where: str, out: Writing) -> Any:
-    """Numbers of numpy become plain."""
+    """Numpy scalars become Python ones."""
     plain = value.item() if isinstance(value, np.generic) else value
     plain = float(plain) if hint is float and type(plain) is int else plain
     if not is_scalar(plain, hint):
@@ -120,7 +120,7 @@ def encode_scalar(value: Any, hint: Any, where: str, out: Writing) -> Any:
 
 
 def decode_scalar(value: Any, hint: Any, where: str, source: Reading) -> Any:
-    """Exactly of its type, but whole numbers are taken for others."""
+    """A value of exactly the hinted type; integers are accepted as floats."""
     if hint is float and type(value) is int and abs(value) <= LARGEST:
         value = float(value)
     if not is_scalar(value, hint):
@@ -129,14 +129,15 @@ def decode_scalar(value: Any, hint: Any, where: str, source: Reading) -> Any:
 
 
 def is_scalar(value: Any, hint: Any) -> bool:
-    """Whether a value is of its type, and survives JSON."""
+    """Whether a value has the hinted type and survives JSON unchanged."""
+    # Not isinstance: a bool is an int.
     if type(value) is not hint:
         return False
     return abs(value) <= LARGEST if hint is int else math.isfinite(value) if hint is float else True
 
 
 def encode_json(value: Any, hint: Any, where: str, out: Writing) -> Any:
-    """Values that JSON gives back as they were."""
+    """Values that survive JSON unchanged."""
     value = dict(value) if isinstance(value, collections.abc.Mapping) else value
     if reason := unlike_json(value):
         raise ValueError(reason)
@@ -151,7 +152,7 @@ def decode_json(value: Any, hint: Any, where: str, source: Reading) -> Any:
 
 
 def decode_mapping(value: Any, hint: Any, where: str, source: Reading) -> dict[str, Any]:
-    """A JSON object, its values by their hint."""
+    """A JSON object, its values decoded by their hint."""
     record = Record(value, where, source.container.schema_error)
     inner = get_args(hint)[1]
     return {name: decode(record.take(name), inner, record.path(name), source) for name in value}
@@ -172,13 +173,13 @@ def decode_sequence(value: Any, hint: Any, where: str, source: Reading) -> Any:
 
 
 def encode_function(value: Any, hint: Any, where: str, out: Writing) -> str | None:
-    """Its import name; null if it has none."""
+    """The function's import name; null if it has none."""
     out.functions.append(value)
     return import_name(value)
 
 
 def decode_function(value: Any, hint: Any, where: str, source: Reading) -> Any:
-    """What the user passes or trusts."""
+    """The function that the user passes or trusts."""
     if value is not None and not (type(value) is str and NAME.fullmatch(value)):
         raise source.wrong(where, value, "null or package.module:function")
     source.n_functions += 1
@@ -189,12 +190,12 @@ def encode_object(value: Any, hint: Any, where: str, out: Writing) -> dict[str, 
     """The name of the class, then its fields."""
     kind = type(value)
     if STORED.get(kind.__name__) is not kind:
-        raise ValueError(f"it is a {kind.__name__}, which is no class registered by apnc.stored.stored")
+        raise ValueError(f"it is a {kind.__name__}, a class not registered with apnc.stored.stored")
     return {"type": kind.__name__, **encode_fields(value, where, out)}
 
 
 def decode_object(value: Any, hint: Any, where: str, source: Reading) -> Any:
-    """An object of a registered class that the hint allows."""
+    """An instance of a registered class that the hint allows."""
     record = Record(value, where, source.container.schema_error)
     known = {name: kind for name, kind in STORED.items() if issubclass(kind, hint)}
     return decode_fields(known[record.text("type", known=sorted(known))], record, source)
@@ -206,7 +207,7 @@ def encode_any_rows(value: Any, hint: Any, where: str, out: Writing) -> Any:
 
 
 def decode_any_rows(value: Any, hint: Any, where: str, source: Reading) -> Any:
-    """Rows in the container that they were in."""
+    """Rows in their original container."""
     if isinstance(value, dict) and value.get("type") == GivenRows.__name__:
         return decode_object(value, GivenRows, where, source)
     return decode_rows(value, hint, where, source)

@@ -1,4 +1,4 @@
-"""Constructor parameters as JSON, and back."""
+"""Encode constructor parameters as JSON, and decode them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ CLASSES = {kind.__name__: kind for kind in EMBEDDINGS.values()}
 
 
 def pack_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
-    """Parameters that JSON gives back, and the names of the others; a kernel function is part of the model."""
+    """Parameters that survive JSON, and the names of the others; a kernel function is stored with the model."""
     given = estimator.get_params(deep=False)
     if callable(given.get("kernel")):
         del given["kernel"]
@@ -37,7 +37,7 @@ def split(given: dict[str, Any], kind: Any, prefix: str) -> tuple[dict[str, Any]
 
 
 def refusal(kind: Any, name: str, value: Any) -> str | None:
-    """Why a parameter of ``kind`` cannot have, or keep, a value; None if it can."""
+    """Why a value is invalid for a parameter of ``kind``, or cannot be stored; None if it is fine."""
     row = rows_of(kind)[name]
     if reason := unlike_json(value):
         return f"{name}: {reason}"
@@ -54,7 +54,7 @@ def refusal(kind: Any, name: str, value: Any) -> str | None:
 
 
 def unpack_parameters(given: dict[str, Any], kind: Any, fail: Fail) -> dict[str, Any]:
-    """Arguments of the constructor of ``kind``; what is not stored is not among them."""
+    """Arguments for the constructor of ``kind``, without those that are not stored."""
     given = dict(given)
     embedding = given.pop("embedding", None)
     found = checked(given, kind, "", fail)
@@ -68,11 +68,11 @@ def unpack_parameters(given: dict[str, Any], kind: Any, fail: Fail) -> dict[str,
 
 
 def checked(given: dict[str, Any], kind: Any, prefix: str, fail: Fail) -> dict[str, Any]:
-    """Parameters that ``kind`` has, with values that they can have."""
+    """The parameters, after checking that ``kind`` has them and accepts their values."""
     known = set(kind._get_param_names())
     for name, value in given.items():
         if name not in known:
-            raise fail(f"parameters.{prefix}{name} is unknown: no parameter of {kind.__name__}")
+            raise fail(f"parameters.{prefix}{name} is not a parameter of {kind.__name__}")
         if reason := refusal(kind, name, value):
             raise fail(f"parameters.{prefix}{name}: {reason.rstrip('.')}")
     return given

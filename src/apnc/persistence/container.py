@@ -1,6 +1,6 @@
-"""The file around a model: a zip of plain members, none compressed, each with its size and checksum.
+"""The container of a model: a zip archive of uncompressed members, each with its size and checksum.
 
-Nothing is compressed, so that what is read is never larger than the file itself.
+Nothing is compressed, so that reading never takes more memory than the size of the file.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from apnc.typing import Array
 from apnc.wording import told
 
 SCHEMA = "schema.json"
-#: How every zip begins that holds something.
+#: The first bytes of every non-empty zip archive.
 MAGIC = b"PK\x03\x04"
-#: Largest schema, and largest model, that is read.
+#: Size limits when reading: of the schema, and of all members together.
 SCHEMA_BYTES = 1 << 26
 TOTAL_BYTES = 1 << 36
 #: Bytes read at a time.
 PIECE = 1 << 20
-#: Numbers that arrays may hold: floats, integers, booleans.
+#: Numpy kinds that arrays may have: floats, integers, booleans.
 KINDS = "fiub"
 
 _PLAIN = re.compile(r"[A-Za-z0-9_]{1,120}\.(npy|jsonl)")
@@ -48,18 +48,18 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True)
 class Member:
-    """Bytes of one member, in parts that are written one after another."""
+    """The bytes of one member, in consecutive parts."""
 
     parts: tuple[Any, ...]
 
     @property
     def size(self) -> int:
-        """Bytes of all parts."""
+        """Total size in bytes."""
         return sum(memoryview(part).nbytes for part in self.parts)
 
     @property
     def sha256(self) -> str:
-        """Checksum over all parts, as hexadecimal digits."""
+        """Checksum over all parts, in hexadecimal."""
         digest = hashlib.sha256()
         for part in self.parts:
             digest.update(part)
@@ -68,7 +68,7 @@ class Member:
     @classmethod
     def of_array(cls, array: Array) -> "Member":
         """An array as .npy, without a copy if it is contiguous; C or Fortran order is kept."""
-        # Sums over columns are rounded in the order of memory, so that order is part of the model.
+        # Rounding of sums depends on the memory order, so the order is part of the model.
         array = array if array.flags.forc else array.copy(order="K")
         header = _Header()
         np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
@@ -85,11 +85,12 @@ class _Header:
 
 
 def write_container(path: Any, schema: Mapping[str, Any], members: Mapping[str, Member]) -> None:
-    """Write the schema, completed by the list of members, and the members; equal models give equal bytes."""
+    """Write the schema, extended by the list of members, and the members; equal models give equal bytes."""
     listed = {name: {"size": member.size, "sha256": member.sha256} for name, member in members.items()}
     text = json.dumps({**schema, "members": listed}, indent=1, allow_nan=False).encode("ascii")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, member in {SCHEMA: Member((text,)), **members}.items():
+            # ZipInfo's own time stamp is constant; system and permissions would depend on the platform.
             info = zipfile.ZipInfo(name)
             info.create_system, info.external_attr = 3, 0o644 << 16
             info.file_size = member.size
@@ -99,12 +100,12 @@ def write_container(path: Any, schema: Mapping[str, Any], members: Mapping[str, 
 
 
 class Container:
-    """A model file that is open for reading; its directory is checked first.
+    """A model file open for reading; its zip directory is checked on opening.
 
     Parameters
     ----------
-    file : open for reading, in binary.
-    name : of the file, for messages.
+    file : open for reading in binary mode.
+    name : the file's name in error messages.
 
     """
 
@@ -124,26 +125,27 @@ class Container:
         return ModelFileError(f"Model file {self.name}, {member}: {reason}.")
 
     def schema_error(self, reason: str) -> ModelFileError:
-        """An error of the schema."""
+        """An error in the schema."""
         return self.error(SCHEMA, reason)
 
     @contextmanager
     def guard(self, member: str) -> Iterator[None]:
-        """Whatever goes wrong with damaged bytes, and that is of a dozen types, is one type of error."""
+        """Turn any error that damaged bytes cause into a ``ModelFileError``."""
         try:
             yield
         except ModelFileError:
             raise
+        # zipfile, numpy and json raise a dozen types of errors for damaged bytes.
         except Exception as error:
             what = f"{type(error).__name__}: {error}".rstrip(". :")
-            raise self.error(member, f"damaged, cut off, or not what apnc writes ({what})") from error
+            raise self.error(member, f"damaged, truncated, or not written by apnc ({what})") from error
 
     def _directory(self) -> dict[str, zipfile.ZipInfo]:
         members: dict[str, zipfile.ZipInfo] = {}
         for info in self._zip.infolist():
             reason = refused(info)
             if info.filename in members:
-                reason = "is in the file twice"
+                reason = "occurs twice in the file"
             if reason:
                 raise self.error(repr(info.orig_filename), reason)
             members[info.filename] = info
@@ -156,16 +158,17 @@ class Container:
         total = sum(info.file_size for info in members.values())
         there = os.fstat(self._file.fileno()).st_size
         if members[SCHEMA].file_size > SCHEMA_BYTES:
-            raise self.error(SCHEMA, f"{members[SCHEMA].file_size} bytes, at most {SCHEMA_BYTES} are read")
+            raise self.error(SCHEMA, f"{members[SCHEMA].file_size} bytes, the limit is {SCHEMA_BYTES}")
+        # Members may overlap in a crafted zip, and so declare more bytes than the file has.
         if total > min(there, TOTAL_BYTES):
             raise self.error(
                 "the zip directory",
-                f"members of {total} bytes in a file of {there} (at most {TOTAL_BYTES} are read)",
+                f"members of {total} bytes in a file of {there} (the limit is {TOTAL_BYTES})",
             )
 
     @cached_property
     def schema(self) -> Record:
-        """All fields but the list of members, which is compared with the directory here."""
+        """The schema of the file."""
         with self.guard(SCHEMA):
             fields = parse(self._zip.read(self._members[SCHEMA]).decode("utf-8"))
         return Record(fields, "", self.schema_error)
@@ -175,18 +178,18 @@ class Container:
         if listed.names != set(self._members) - {SCHEMA}:
             odd = sorted(listed.names ^ (set(self._members) - {SCHEMA}))
             raise self.schema_error(
-                f"members in the list or in the zip, but not in both: {', '.join(odd[:5])}"
+                f"members that are only in the list or only in the zip: {', '.join(odd[:5])}"
             )
         for name in sorted(listed.names):
             entry = listed.record(name)
             size, there = entry.integer("size"), self._members[name].file_size
             if size != there:
-                raise self.error(name, f"has {there} bytes, {size} are declared")
+                raise self.error(name, f"has {there} bytes, but the schema declares {size}")
             self._listed[name] = entry.text("sha256", matching=_SHA256)
             entry.end()
 
     def array(self, name: str) -> Array:
-        """An array of finite numbers; its header is checked before memory is taken."""
+        """An array of finite numbers; its header is checked before memory is allocated."""
         with self._member(name) as stream, warnings.catch_warnings(action="ignore"):
             found, fortran, dtype = read_header(stream)
             if dtype.hasobject or dtype.kind not in KINDS:
@@ -203,36 +206,39 @@ class Container:
         return values
 
     def lines(self, name: str) -> list[Any]:
-        """The objects of a member of JSON lines."""
+        """The objects in a member of JSON lines."""
         with self._member(name) as stream:
             return [parse(line.decode("utf-8")) for line in stream]
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
-        """A member open for reading, once its checksum is known to be right."""
+        """A member open for reading, after its checksum has been verified."""
         if name not in self._listed:
             raise self.error(name, "is missing")
         if name in self._used:
             raise self.error(name, "belongs to two fields")
         self._used.add(name)
         with self.guard(name):
+            # Read twice: nothing is interpreted before the checksum of all bytes is verified.
             with self._zip.open(self._members[name]) as stream:
                 digest = hashlib.sha256()
                 while piece := stream.read(PIECE):
                     digest.update(piece)
             if digest.hexdigest() != self._listed[name]:
-                raise self.error(name, "its SHA-256 is not the declared one; the file was changed or damaged")
+                raise self.error(
+                    name, "its SHA-256 differs from the declared one; the file was changed or damaged"
+                )
             with self._zip.open(self._members[name]) as stream:
                 yield stream
 
     def end(self) -> None:
-        """Nothing may be left that the model has no use for."""
+        """Refuse members that no field of the model refers to."""
         if unknown := sorted(set(self._listed) - self._used):
-            raise self.error(unknown[0], "is unknown: no part of the model")
+            raise self.error(unknown[0], "is not part of the model")
 
 
 def is_model_file(path: Any) -> bool:
-    """Whether a file looks like a model, whole or not."""
+    """Whether a file looks like a model file, complete or not."""
     try:
         with open(path, "rb") as file:
             Container(file, str(path))
@@ -242,23 +248,24 @@ def is_model_file(path: Any) -> bool:
 
 
 def refused(info: zipfile.ZipInfo) -> str | None:
-    """Why a member of a zip is not opened, None if it may be."""
+    """Why a zip member must not be opened; None if it may be."""
+    # zipfile cuts names at a NUL byte and keeps the full name as orig_filename.
     if info.orig_filename != info.filename or not (
         info.filename == SCHEMA or _PLAIN.fullmatch(info.filename)
     ):
-        return "is not the name of a member; names are plain, without folders"
+        return "is not a valid member name; names are plain, without folders"
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        return "is a link or another special file"
+        return "is a link or other special file"
     if info.flag_bits & 1:
         return "is encrypted"
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-        return "is compressed; members of model files are stored as they are"
+        return "is compressed; members of model files are stored uncompressed"
     return None
 
 
 def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type of an .npy stream, which is then at its first value."""
+    """Read an .npy header: shape, whether in Fortran order, and type; leaves the stream at the first value."""
     version = np.lib.format.read_magic(stream)
     if version != (1, 0):
         raise ValueError(f".npy of version {version}, expected (1, 0)")
@@ -266,7 +273,7 @@ def read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]
 
 
 def fill(values: Array, stream: IO[bytes]) -> None:
-    """All bytes of a stream into an array of their size."""
+    """Read a stream into an array of exactly its size."""
     if not values.size:
         return
     flat = values.ravel(order="K").view(np.uint8)

@@ -1,4 +1,4 @@
-"""All of a model file: its format, its contents, its members."""
+"""A whole model file: format, contents and members."""
 
 import os
 import time
@@ -21,14 +21,14 @@ from apnc.stored import stored
 from apnc.version import __version__
 
 FORMAT = "apnc-model"
-#: The version that is written, and read.
+#: The format version that is written and read.
 VERSION = 2
 
 
 @stored
 @dataclass(frozen=True)
 class Origin:
-    """When, by what and with which options a file was written; the options are empty where none are stored."""
+    """When, by what and with which options a file was written; the options are empty if none are stored."""
 
     created: str
     written_by: dict[str, str]
@@ -36,7 +36,7 @@ class Origin:
 
     @classmethod
     def here(cls, configuration: dict[str, Any] | None) -> "Origin":
-        """Now, in UTC, or the time that SOURCE_DATE_EPOCH sets for files that are equal byte by byte."""
+        """Now, in UTC, or the time in SOURCE_DATE_EPOCH, which makes files reproducible byte by byte."""
         seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
         versions = {"apnc": __version__, "numpy": np.__version__}
         return cls(datetime.fromtimestamp(seconds, UTC).isoformat(), versions, configuration or {})
@@ -44,13 +44,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in a model file.
+    """The contents of a model file.
 
     Attributes
     ----------
     estimator : the name of its class.
-    parameters, parameters_not_stored : of its constructor; those that are not JSON are only named.
-    model : what was fitted.
+    parameters, parameters_not_stored : constructor parameters; those without a JSON form are only named.
+    model : the fitted model.
 
     """
 
@@ -62,18 +62,19 @@ class Contents:
 
 
 def write_contents(path: Target, contents: Contents, reread: Callable[[Container, Functions], Any]) -> Path:
-    """Write a file, which appears whole or not at all: what ``reread`` cannot read is not written."""
+    """Write a file atomically; if ``reread`` cannot read it back, nothing is written."""
     out = Writing()
     schema = {"format": FORMAT, "version": VERSION, **encode_fields(contents, "", out)}
     with atomic(path) as temporary:
         write_container(temporary, schema, out.members)
+        # A model that cannot be loaded must be noticed now, while the fitted estimator still exists.
         with open(temporary, "rb") as file:
             reread(Container(file, str(path)), Functions(next(iter(out.functions), None)))
     return Path(path)
 
 
 def read_contents(container: Container, functions: Functions) -> Contents:
-    """All of an open file, checked."""
+    """The checked contents of an open file."""
     schema = container.schema
     check_version(schema)
     container.list_members(schema.record("members"))
@@ -90,22 +91,22 @@ def read_contents(container: Container, functions: Functions) -> Contents:
 
 
 def check_version(schema: Record) -> None:
-    """Only what this apnc knows is read."""
+    """Refuse format versions other than this one's."""
     name = schema.take("format")
     if name != FORMAT:
         raise schema.wrong("format", name, repr(FORMAT))
     version = schema.integer("version", least=1)
     if version != VERSION:
         hint = "A newer apnc reads it: pip install -U apnc" if version > VERSION else "Fit the model again"
-        raise schema.fail(f"version {version} of the format, and this apnc reads {VERSION}. {hint}")
+        raise schema.fail(f"format version {version}, but this apnc reads {VERSION}. {hint}")
 
 
 def confirm(kernel: Any, schema: Record) -> None:
-    """The kernel function must still give what it gave when the model was fitted."""
+    """Require the kernel function to return the same values as during the fit."""
     try:
         kernel.confirm()
     except ValueError as error:
         raise schema.fail(
-            f"the kernel function is not the one that the model was fitted with: {str(error).rstrip('.')}. Pass the "
+            f"the kernel function differs from the one the model was fitted with: {str(error).rstrip('.')}. Pass the "
             "function of the fit, or fit again"
         ) from error

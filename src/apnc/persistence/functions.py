@@ -15,7 +15,7 @@ NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def import_name(function: Any) -> str | None:
-    """As "package.module:function"; None for what an import would not find: lambdas, local functions, scripts."""
+    """The import name "package.module:function"; None for lambdas, local functions and functions of scripts."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None
@@ -29,31 +29,31 @@ def import_name(function: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Functions:
-    """Where the kernel function of a file comes from: the user passes it, or trusts it by its name.
+    """Where the kernel function of a file comes from: the user passes it, or trusts it by name.
 
     Attributes
     ----------
     kernel : the function itself.
-    trust : an import name, or several; imported if the file has the same.
+    trust : one or more import names; imported if the file names the same.
 
     """
 
-    #: Whether functions are there to be called.
+    #: Whether the functions can be called.
     real: ClassVar[bool] = True
     kernel: Any = None
     trust: str | Sequence[str] | None = None
 
     @property
     def trusted(self) -> tuple[str, ...]:
-        """All names that may be imported."""
+        """The names that may be imported."""
         return (self.trust,) if isinstance(self.trust, str) else tuple(self.trust or ())
 
     def without(self, name: str) -> "Functions":
-        """All but one name, which is not that of the kernel function."""
+        """A copy without one trusted name, which is not that of the kernel function."""
         return replace(self, trust=tuple(other for other in self.trusted if other != name) or None)
 
     def find(self, stored: str | None, fail: Fail) -> Callable[..., Any]:
-        """The function for an import name, which is None if the function had none; ``fail`` makes the error."""
+        """The function for an import name, None if it has none; ``fail`` makes the error."""
         if self.kernel is not None and self.trust is not None:
             raise fail("kernel= and trust= were both given; pass one of them")
         if self.kernel is not None:
@@ -69,7 +69,7 @@ class Functions:
         )
 
     def refuse(self, name: str, fail: Fail) -> None:
-        """A kernel that is no function has no use for one."""
+        """Refuse a function for a kernel that is not one."""
         if self.kernel is not None or self.trust is not None:
             given = "kernel" if self.kernel is not None else "trust"
             raise fail(f"the kernel is {name!r}, not a function, so {given}= has no effect; leave it out")
@@ -80,18 +80,18 @@ class Functions:
 
 
 class NoFunctions(Functions):
-    """For looking at a file: nothing is imported, and a function is its name alone."""
+    """For inspecting a file: nothing is imported, and functions are represented by their names."""
 
     real: ClassVar[bool] = False
 
     def find(self, stored: str | None, fail: Fail) -> Callable[..., Any]:
-        """What stands for the function."""
+        """A placeholder for the function."""
         return Absent(stored)
 
 
 @dataclass(frozen=True)
 class Absent:
-    """In place of a kernel function that was not imported."""
+    """Placeholder for a kernel function that was not imported."""
 
     name: str | None
 
@@ -103,7 +103,7 @@ class Absent:
 
 
 def described(stored: str | None) -> str:
-    """The stored function in words."""
+    """The stored function, in words."""
     return f"the function {stored}" if stored else "a function without an import name (local, or a lambda)"
 
 

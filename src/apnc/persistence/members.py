@@ -20,13 +20,13 @@ CSR = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 
 @dataclass
 class Writing:
-    """What encoding leaves beside JSON: members, and the functions that were met."""
+    """Output of encoding besides JSON: members, and the functions encountered."""
 
     members: dict[str, Member] = field(default_factory=dict)
     functions: list[Any] = field(default_factory=list)
 
     def add(self, name: str, member: Member) -> str:
-        """Add a member; two fields whose paths give one name cannot both be stored."""
+        """Add a member; two fields whose paths map to the same name cannot both be stored."""
         if name in self.members:
             raise ModelFileError(f"Two fields would be stored as {name}; rename one of them.")
         self.members[name] = member
@@ -35,18 +35,18 @@ class Writing:
 
 @dataclass
 class Reading:
-    """What decoding needs: the open file, and where functions come from; ``n_functions`` counts those met."""
+    """Input of decoding: the open file, and the source of functions; ``n_functions`` counts those encountered."""
 
     container: Container
     functions: Functions
     n_functions: int = 0
 
     def wrong(self, where: str, value: Any, expected: str) -> Exception:
-        """An error that says what a field is and what it should be."""
+        """An error that names a field's value and the expected one."""
         return self.container.schema_error(f"{where} is {shown(value)}, expected {expected}")
 
     def member(self, value: Any, where: str, *endings: str) -> str:
-        """The member of a field; its name is known beforehand, up to the ending."""
+        """The member of a field; its name must follow from the path, up to the ending."""
         names = [member_name(where, ending) for ending in endings]
         if value not in names:
             raise self.wrong(where, value, " or ".join(names))
@@ -59,7 +59,7 @@ def member_name(where: str, ending: str) -> str:
 
 
 def encode_array(value: Any, hint: Any, where: str, out: Writing) -> str:
-    """An array of numbers: the name of its member."""
+    """Store an array of numbers; returns the name of its member."""
     array = np.asarray(value)
     if array.dtype.kind not in KINDS:
         raise ValueError(f"it is an array of {array.dtype}, not of numbers")
@@ -83,7 +83,7 @@ def encode_rows(value: Any, hint: Any, where: str, out: Writing) -> Any:
     for i, item in enumerate(value):
         if reason := unlike_json(item):
             raise ValueError(
-                f"number {i} of {len(value)} is {_shown(item)}, and {reason}. Objects are stored as JSON: strings, "
+                f"item {i} of {len(value)} is {_shown(item)}, and {reason}. Objects are stored as JSON: strings, "
                 "finite numbers, booleans, None, lists, and dicts with string keys"
             )
     lines = "".join(json.dumps(item, allow_nan=False) + "\n" for item in value)
@@ -99,7 +99,7 @@ def _shown(item: Any) -> str:
 
 
 def decode_rows(value: Any, hint: Any, where: str, source: Reading) -> Any:
-    """Rows in the container that they were in."""
+    """Rows in their original container."""
     if isinstance(value, dict):
         return _csr(Record(value, where, source.container.schema_error), source)
     name = source.member(value, where, ".npy", ".jsonl")
@@ -120,7 +120,7 @@ def _csr(record: Record, source: Reading) -> Any:
         if not holds:
             raise source.container.error(member_name(record.path(part), ".npy"), reason)
 
-    # The loops over sparse rows trust these numbers: wrong ones would read memory that is not theirs.
+    # The compiled loops over sparse rows do not check bounds: wrong numbers would read foreign memory.
     require(data.ndim == 1, "data", f"shape {data.shape}, expected one dimension")
     integers = indices.dtype.kind == "i" and indices.shape == data.shape
     require(integers, "indices", f"must be {data.size} integers")

@@ -1,16 +1,16 @@
-"""Values that JSON gives back as they were."""
+"""Values that survive JSON unchanged."""
 
 import json
 import math
 from typing import Any
 
-#: Nesting and digits that every reader of JSON takes.
+#: Nesting depth and number of digits that every JSON reader accepts.
 DEPTH = 100
 BITS = 10_000
 
 
 def unlike_json(value: Any, depth: int = 0) -> str | None:
-    """Why JSON would not give back an equal value; None if it would."""
+    """Why a value would not survive JSON unchanged; None if it would."""
     if depth > DEPTH:
         return f"it is nested more than {DEPTH} deep"
     if value is None or type(value) in (str, bool):
@@ -18,7 +18,7 @@ def unlike_json(value: Any, depth: int = 0) -> str | None:
     if type(value) is int:
         return None if value.bit_length() <= BITS else "it holds an integer of thousands of digits"
     if type(value) is float:
-        return None if math.isfinite(value) else "it holds NaN or infinity, which JSON has not"
+        return None if math.isfinite(value) else "it holds NaN or infinity, which JSON does not have"
     if type(value) is list:
         return _first_reason(value, depth)
     if type(value) is dict:
@@ -31,9 +31,9 @@ def unlike_json(value: Any, depth: int = 0) -> str | None:
 
 _HINTS: dict[type, str] = {
     tuple: ", which JSON would give back as a list",
-    set: ", which JSON has not",
-    frozenset: ", which JSON has not",
-    bytes: ", which JSON has not",
+    set: ", which JSON does not have",
+    frozenset: ", which JSON does not have",
+    bytes: ", which JSON does not have",
 }
 
 
@@ -42,7 +42,7 @@ def _first_reason(values: Any, depth: int) -> str | None:
 
 
 def parse(text: str) -> Any:
-    """JSON as the standard has it: no NaN, no field twice."""
+    """Parse strict JSON: no NaN, no duplicate fields."""
     return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
 
 
@@ -53,5 +53,5 @@ def _no_constant(name: str) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return fields

@@ -1,22 +1,22 @@
-"""JSON objects of a schema, read field by field; every field has a type."""
+"""JSON objects of a schema, read field by field with type checks."""
 
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-#: Whole numbers up to here are the same in every reader of JSON.
+#: Integers up to this are exact in every JSON reader, since some read them as doubles.
 LARGEST = 1 << 53
 
 Fail = Callable[[str], Exception]
 
 
 class Record:
-    """A JSON object; each field is taken once, and ``end`` refuses fields that nobody took.
+    """A JSON object; each field is taken once, and ``end`` refuses fields that were not taken.
 
     Parameters
     ----------
-    values : what was read; anything but an object is refused.
-    where : the path to it, for messages; empty for the outermost.
+    values : the parsed value; anything but an object is refused.
+    where : the path to it, for messages; empty at the top level.
     fail : makes the error.
 
     """
@@ -29,7 +29,7 @@ class Record:
 
     @property
     def names(self) -> set[str]:
-        """Fields that are left."""
+        """Fields not taken yet."""
         return set(self._values)
 
     def path(self, name: str) -> str:
@@ -37,11 +37,11 @@ class Record:
         return f"{self.where}.{name}" if self.where else name
 
     def wrong(self, name: str, value: Any, expected: str) -> Exception:
-        """An error that says what a field is and what it should be."""
+        """An error that names a field's value and the expected one."""
         return self.fail(f"{self.path(name)} is {shown(value)}, expected {expected}")
 
     def peek(self, name: str) -> Any:
-        """Any value, which is left where it is; None if it is missing."""
+        """Any value, without taking it; None if it is missing."""
         return self._values.get(name)
 
     def take(self, name: str) -> Any:
@@ -60,7 +60,7 @@ class Record:
     def text(
         self, name: str, known: Iterable[str] | None = None, matching: re.Pattern[str] | None = None
     ) -> str:
-        """A string, one of ``known`` or of a pattern if they are given."""
+        """A string; one of ``known``, or matching a pattern, if these are given."""
         value = self.take(name)
         known = None if known is None else list(known)
         if type(value) is not str:
@@ -76,17 +76,17 @@ class Record:
         return Record(self.take(name), self.path(name), self.fail)
 
     def end(self) -> None:
-        """No field may be left."""
+        """Refuse fields that were not taken."""
         if self._values:
             raise self.fail(f"{self.path(min(self._values))} is unknown")
 
 
 def shown(value: Any) -> str:
-    """A value in a message: itself if it is short and plain, else what JSON calls it."""
+    """A value in a message: itself if it is short and plain, else its JSON type."""
     return (repr(value) if isinstance(value, (str, int, float)) else kind(value))[:80]
 
 
 def kind(value: Any) -> str:
-    """What JSON calls a value."""
+    """The JSON type of a value."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

@@ -1,4 +1,4 @@
-"""The flow: chunks -> landmarks -> coefficients -> Y -> centroids -> labels, as a list of stages."""
+"""The fit as a list of stages: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ __all__ = ["EMBEDDING_STAGES", "STAGES", "Fit", "Stage", "fit", "fitted_to_limit
 
 
 def embed_rows(fit: Fit) -> Fit:
-    """Algorithm 1: every row is embedded once, and kept."""
+    """Algorithm 1: embed every row once, and cache the result."""
     fit.job.require(fit.sizes)
     data = fit.data(keep=True)
     return replace(fit, Y=fit.kept.enter_context(fit.embedding.embed(data.chunks, data.dtype).cached()))
@@ -39,7 +39,7 @@ def cluster(fit: Fit) -> Fit:
 
 
 def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) -> bool:
-    """An iteration is done; whoever is told can have the estimator as it would be if the fit ended here."""
+    """Report an iteration; listeners can get the attributes the estimator would have if the fit ended here."""
 
     def state() -> dict[str, Any]:
         return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
@@ -48,7 +48,7 @@ def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) 
 
 
 def label_rows(fit: Fit) -> Fit:
-    """The assignment that follows the last update: to memory, or handed on chunk by chunk."""
+    """Assign rows once more after the last update; labels are kept in memory or streamed to ``fit.write``."""
     e, centroids, n = fit.embedding.coefficients.discrepancy, fit.found.centroids, fit.drawn.census.n_rows
     if fit.write is None:
         keep = fit.job.labels_here and not fit.job.source.remote
@@ -62,7 +62,7 @@ def label_rows(fit: Fit) -> Fit:
 
 
 def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) -> None:
-    """Write labels if they are as many as rows were counted."""
+    """Write labels; refuse if their number differs from the number of rows counted before."""
 
     def counted() -> Iterator[tuple[Array, Any]]:
         n = 0
@@ -76,15 +76,15 @@ def write_all(write: Write, n_rows: int, stream: Iterator[tuple[Array, Any]]) ->
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a fit.
+    """A stage of a fit.
 
     Attributes
     ----------
-    name : as progress and plans call it.
+    name : its name in progress reports and plans.
     run : the stage itself.
-    grows : what its time grows with: "rows", "rows x landmarks", "iterations" (over the rows), "landmarks", or "sample"
-        (nothing).
-    passes : over the source; None: one where the start is a partition of all rows.
+    grows : what its time scales with: "rows", "rows x landmarks", "iterations" (over the rows), "landmarks", or
+        "sample" (constant).
+    passes : number of passes over the source; None: one if the start is a partition of all rows, else none.
 
     """
 
@@ -98,13 +98,13 @@ class Stage:
         return int(settings.needs_all_rows) if self.passes is None else self.passes
 
     def announce(self, fit: Fit) -> None:
-        """Tell the progress what begins."""
+        """Report the beginning of the stage."""
         rows, passes = self.extent(fit)
         max_iter = fit.settings.max_iter if self.grows == "iterations" else None
         fit.job.progress.stage(self.name, rows, passes, max_iter)
 
     def extent(self, fit: Fit) -> tuple[int | None, int]:
-        """Rows of a pass and passes at most, over all rows, or over those of a kernel matrix and a sample here."""
+        """Rows per pass and maximum number of passes: over all rows, over K_LL and the sample, or over the sample."""
         settings, passes = fit.settings, self.reads(fit.settings)
         if passes or self.grows.startswith(("rows", "iterations")):
             n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
@@ -131,7 +131,7 @@ STAGES = (
 
 
 def fit(job: Job, settings: Settings, write: Write | None = None, stages: Sequence[Stage] = STAGES) -> Fit:
-    """All stages in order; what is kept between passes is released at the end."""
+    """Run all stages in order; data cached between passes is released at the end."""
     with ExitStack() as kept:
         state = Fit(job, settings, write, kept)
         if job.budget.limit is not None:

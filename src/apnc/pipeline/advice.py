@@ -1,6 +1,6 @@
-"""Would more landmarks give other clusters? Asked of a sample, where the landmarks span little of it.
+"""Whether more landmarks would change the clusters, estimated on a sample if the landmarks span little of it.
 
-docs/decisions/20-residual.md has the measurement.
+The measurements are in docs/decisions/20-residual.md.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Spans:
     def of(
         cls, sample: Sample, kernel: Kernel, coefficients: Coefficients, spanned: Array, dtype: type
     ) -> "Spans":
-        """Half of each block's landmarks, which are in random order; no kernel value is computed anew."""
+        """Use the first half of each block's landmarks, which are in random order; kernel values are reused."""
         join, halves = Join(np.float32, kernel.unit), []
         for block in coefficients.blocks:
             first = slice(max(1, n_rows(block.landmarks) // 2))
@@ -45,7 +45,7 @@ class Spans:
         return cls(join.finished(spanned.astype(np.float64)), join.finished(np.hstack(halves)))
 
     def loss(self, labels: Array, weights: Array, k: int) -> float:
-        """Share of what the clusters explain that they would not if they were found with half of the landmarks."""
+        """Share of the explained variance that would be lost if the clusters were found with half the landmarks."""
         found = _moved(self.whole, labels, weights, k)
         other = _moved(self.half, found, weights, k)
         left = _scatter(self.whole, found, weights, k)
@@ -54,7 +54,7 @@ class Spans:
 
 
 def _moved(Y: Array, labels: Array, weights: Array, k: int) -> Array:
-    """Labels after Lloyd's iterations from a partition."""
+    """Labels after Lloyd's iterations that start from a partition."""
     chunks, e = SingleChunk.of(Y, weights), Euclidean()
     found = lloyd(chunks, _means(Y, labels, weights, k), e, ITERATIONS, 1e-4)
     return assign_all(chunks, found.centroids, e).labels

@@ -1,4 +1,4 @@
-"""The second stage: kernel and coefficients of the landmarks."""
+"""The second stage: resolve the kernel and compute the coefficients from the landmarks."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from apnc.typing import Array
 
 @np.errstate(over="ignore", invalid="ignore")
 def fit_coefficients(fit: Fit) -> Fit:
-    """Algorithms 3 and 4, reduce: kernel and coefficients of the landmarks, and how much of the data they span."""
+    """Algorithms 3 and 4, reduce: the kernel, the coefficients, and how much of the data the landmarks span."""
     settings, drawn, dtype = fit.settings, fit.drawn, fit.job.dtype
     landmarks = choose_landmarks(drawn, settings)
     tuning = drawn.samples.get("bandwidth", landmarks)
@@ -40,6 +40,7 @@ def fit_coefficients(fit: Fit) -> Fit:
     if settings.n_components == "auto" and settings.n_clusters and found.discrepancy.of_products:
         found = needed_components(found, Y, seeding.weights, 2 * settings.n_clusters)
         Y = embed_sample(seeding, known, found, dtype)
+    # The residual compares squared norms with k(x, x), which is meaningful only if inner products approximate k.
     norms = found if found.discrepancy.of_products else nystroem(landmarks, known)
     spanned = Y if norms is found else embed_sample(seeding, known, norms, dtype)
     residual = measure_residual(spanned.astype(np.float64), diagonal, seeding.weights)
@@ -57,7 +58,7 @@ def nystroem(landmarks: Sample, kernel: Kernel) -> Coefficients:
 
 
 def measure_residual(Y: Array, diagonal: Array, weights: Array) -> float:
-    """Weighted mean of 1 - |y|^2 / k(x, x), |y| by the Nystroem norm; rows with k(x, x) = 0 have none."""
+    """Weighted mean of 1 - |y|^2 / k(x, x) with the Nystroem norm |y|; rows with k(x, x) = 0 are left out."""
     known = diagonal > 0
     if not known.any():
         return 0.0
@@ -66,7 +67,7 @@ def measure_residual(Y: Array, diagonal: Array, weights: Array) -> float:
 
 
 def embed_sample(sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: type) -> Array:
-    """R K_L(x) of a sample that the driver holds."""
+    """R K_L(x) of a sample on the driver."""
     chunks = SingleChunk.of(sample.rows, sample.weights)
     for step in block_steps(kernel, coefficients, dtype):
         chunks = chunks.map(step)

@@ -1,4 +1,4 @@
-"""The first stage: rows are counted, and every sample of the fit is drawn."""
+"""The first stage: count the rows and draw every sample of the fit."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,9 +14,9 @@ from apnc.run.job import Job
 from apnc.sampling import Census, OpaqueObjectError, content_hash, draw, row_number_hash
 from apnc.settings import Settings, derive
 
-#: Threads by which "auto" sizes shrink to a limit, so that they do not depend on those of the machine.
+#: Number of threads assumed when "auto" sizes are fitted to a limit, so that they do not depend on the machine.
 NOMINAL_THREADS = 4
-#: Landmarks that are tried where the limit leaves room for none: the process may be smaller than most.
+#: Landmarks to try if the limit leaves room for none by the nominal estimate: this process may be smaller than that.
 LEAST_LANDMARKS = 100
 
 
@@ -39,18 +39,16 @@ def draw_samples(fit: Fit) -> Fit:
 
 
 def fitted_to_limit(fit: Fit) -> Fit:
-    """With "auto" sizes that fit the memory limit; one that allows none is refused for the sizes without it.
-
-    A larger limit allows larger sizes, so the limit that the refusal names must be enough for the largest.
-    """
+    """The fit with "auto" sizes reduced to the memory limit; a limit that allows none is refused."""
     fitted = replace(fit, settings=within_limit(fit.job, fit.settings))
     if not fit.job.allows(fitted.sizes):
+        # The message must name a limit that suffices for the unreduced sizes, since a larger limit allows larger sizes.
         fit.job.require(fit.sizes)
     return fitted
 
 
 def within_limit(job: Job, settings: Settings) -> Settings:
-    """Settings whose "auto" sizes fit the memory limit as it was given, whatever memory is in use."""
+    """Settings whose "auto" sizes fit the given memory limit, independent of the memory in use."""
     if job.budget.limit is None or settings.n_landmarks != "auto":
         return settings
     sizes = Sizes(*settings.sizes(np.inf), settings.n_clusters, 0, sum(settings.sample_sizes().values()))
@@ -72,5 +70,6 @@ def samples_of(data: Data, settings: Settings, counted: Callable[[Census], None]
         try:
             return Drawn(*draw(data.chunks, content_hash, samples, counted, describe), content_hash)
         except OpaqueObjectError:
+            # Only reading the rows shows whether they have canonical bytes.
             pass
     return Drawn(*draw(data.chunks, row_number_hash, samples, counted), row_number_hash)

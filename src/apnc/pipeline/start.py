@@ -20,7 +20,7 @@ from apnc.typing import Array
 
 
 def start_centroids(fit: Fit) -> Fit:
-    """The first centroids by any of the ways of ``init``."""
+    """Choose the first centroids as ``init`` says."""
     model = fit.embedding
     Y = join_of(model.kernel, model.coefficients).finished(fit.sample.copy())
     if fit.settings.needs_all_rows:
@@ -37,7 +37,7 @@ def start_centroids(fit: Fit) -> Fit:
 
 
 def _start_of_instances(fit: Fit, given: Sample) -> Array:
-    """Instances that the user gave, embedded."""
+    """The user's instances, embedded."""
     model, dtype = fit.embedding, fit.job.dtype
     rows = given.rows if model.scaling is None else model.scaling(given.rows, dtype)
     l = model.coefficients.n_landmarks  # noqa: E741
@@ -47,7 +47,7 @@ def _start_of_instances(fit: Fit, given: Sample) -> Array:
 
 
 def _best_start(fit: Fit, Y: Array) -> Array:
-    """The best of some starts on the sample Y."""
+    """The best of several starts on the sample Y."""
     settings, weights = fit.settings, fit.drawn.samples["seeding"].weights
     seed, e, spread = (
         derive(settings.seed, "seeds"),
@@ -61,7 +61,7 @@ def _best_start(fit: Fit, Y: Array) -> Array:
 
 
 def _start_of_partition(fit: Fit) -> Array:
-    """Means of a partition of all rows: given labels, or drawn by content."""
+    """Means of a partition of all rows: given labels, or labels derived from content."""
     init, k = fit.settings.init, fit.settings.n_clusters
     drawn = PartitionByKey(fit.drawn.hashes, derive(fit.settings.seed, "partition"), k)
     label = drawn if isinstance(init, str) else Given(init)
@@ -71,7 +71,7 @@ def _start_of_partition(fit: Fit) -> Array:
 
 @dataclass(frozen=True)
 class PartitionByKey:
-    """Start labels that depend on content alone: key modulo k."""
+    """Start labels that depend only on content: key modulo k."""
 
     hashes: Hash
     seed: int

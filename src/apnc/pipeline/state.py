@@ -1,4 +1,4 @@
-"""A fit as far as it has come."""
+"""The state of a fit between stages."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from apnc.scaling import Scaling
 from apnc.settings import Settings
 from apnc.typing import Array
 
-#: What a stage has not found yet.
+#: Placeholder for results of later stages.
 UNKNOWN: Any = None
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The samples of one fit, scaled as the rows will be, and the hash they were drawn by."""
+    """The samples of a fit, scaled like the rows, and the hash they were drawn by."""
 
     census: Census
     samples: dict[str, Sample]
@@ -31,7 +31,7 @@ class Drawn:
     scaling: Scaling | None = None
 
     def scaled(self, kind: str | None, dtype: type) -> "Drawn":
-        """With features brought to comparable size."""
+        """The samples with scaled features."""
         if kind is None:
             return self
         columns = self.census.columns
@@ -52,19 +52,19 @@ def choose_landmarks(drawn: Drawn, settings: Settings) -> Sample:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fit as far as it has come: each stage returns it with what it found.
+    """The state of a fit: each stage returns it with its results added.
 
     Attributes
     ----------
-    job, settings : rows and means, and what was asked for.
-    write : takes the labels instead of memory.
-    kept : releases what is kept between passes when the fit ends.
+    job, settings : the run (rows, memory, progress), and the user's settings.
+    write : receives the labels, if they are not kept in memory.
+    kept : releases data cached between passes when the fit ends.
     drawn : from "sampling": counts and samples.
     embedding : from "coefficients".
-    sample : from "coefficients": R K_L(x) of the sample of rows among which clusters start.
-    spans : from "coefficients", until "starting": what tells whether more landmarks would help, if that is a question.
+    sample : from "coefficients": R K_L(x) of the sample from which the first centroids are chosen.
+    spans : from "coefficients", until "starting": data to decide whether more landmarks would help, if in doubt.
     start : from "starting": first centroids, shape (k, m).
-    Y : from "embedding": all embedded rows, kept.
+    Y : from "embedding": all embedded rows, cached.
     found : from "clustering".
     last : from "labels": the last assignment.
 
@@ -84,13 +84,13 @@ class Fit:
     last: Assignment = UNKNOWN
 
     def data(self, keep: bool = False) -> Data:
-        """The rows in chunks that suit the embedding, of which all is kept or nothing."""
+        """The rows in chunks sized for the embedding; with ``keep``, the cache for Y is limited to the free memory."""
         work = self.embedding.work_bytes(self.job.source.held, self.job.dtype)
         return self.job.data(work, self.job.room(self.sizes) if keep else np.inf)
 
     @property
     def sizes(self) -> Sizes:
-        """Of what is known so far; before sampling, upper bounds."""
+        """The sizes known so far; before sampling, upper bounds."""
         settings, k = self.settings, self.settings.n_clusters
         if self.drawn is None:
             n = self.job.source.n_rows
@@ -104,7 +104,7 @@ class Fit:
 
     @property
     def features(self) -> Features:
-        """What the rows are made of."""
+        """Number and names of the features."""
         return Features(self.job.source.n_columns, self.job.source.columns)
 
     @property

@@ -1,4 +1,4 @@
-"""What long work shows while it runs: nothing, lines or bars; and scikit-learn's callbacks."""
+"""Progress of long operations: nothing, lines or bars; and scikit-learn's callbacks."""
 
 from apnc.progress.callbacks import HEARD, CallbackProgress, CallbackSupport, told_to_callbacks
 from apnc.progress.display import make_progress

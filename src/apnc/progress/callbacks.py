@@ -1,6 +1,6 @@
-"""Iterations of a fit to scikit-learn's callbacks, which it has from version 1.9 on.
+"""Report iterations of a fit to scikit-learn's callbacks (version 1.9 or later).
 
-``sklearn.callback`` loads rich, so it is imported when an estimator has callbacks, and not before.
+``sklearn.callback`` loads rich, so it is imported only if an estimator has callbacks.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,13 +36,13 @@ def _mixin() -> Any:
     return CallbackSupportMixin
 
 
-#: Attributes by which scikit-learn marks an estimator: callbacks of its own, or a place among the tasks of a pipeline
-#: or another estimator that contains it.
+#: Attributes that scikit-learn sets on an estimator with callbacks of its own, or inside a pipeline or meta-estimator
+#: that has some.
 HEARD = frozenset({"_skl_callbacks", "_parent_callback_ctx"})
 
 
 def told_to_callbacks(estimator: Any, run: Callable[..., T], passed: Mapping[str, Any]) -> T:
-    """``run(hear)``, where ``hear`` puts the callbacks in front of a progress; torn down however it ends."""
+    """``run(hear)``, where ``hear`` wraps a progress listener so that callbacks are called too; always torn down."""
     from sklearn.callback import with_callbacks
 
     def hear(shown: Progress) -> Progress:
@@ -55,14 +55,14 @@ def told_to_callbacks(estimator: Any, run: Callable[..., T], passed: Mapping[str
 class CallbackProgress(Progress):
     """The fit as a task of scikit-learn's callbacks, and each iteration as a subtask of it.
 
-    A subtask begins with the stage or with the first rows after the iteration before, so that no iteration
-    is announced that does not come.
+    A subtask begins with the stage, or with the first rows after the previous iteration, so that no iteration is
+    announced that never runs.
 
     Parameters
     ----------
-    shown : is told everything too.
+    shown : receives every call as well.
     estimator : with ``CallbackSupport``.
-    passed : ``X``, ``y`` and ``metadata`` (None or ``{"sample_weight": ...}``), which the callbacks get.
+    passed : ``X``, ``y`` and ``metadata`` (None or ``{"sample_weight": ...}``), which are passed to the callbacks.
 
     """
 

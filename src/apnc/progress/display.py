@@ -15,13 +15,13 @@ LINE_INTERVAL = 5.0
 
 
 def make_progress(verbose: int, stream: TextIO | None = None, clock: Clock = time.monotonic) -> Progress:
-    """What shows the progress of a fit.
+    """A listener that displays the progress of a fit.
 
     Parameters
     ----------
-    verbose : 0 shows nothing, 1 the progress, 2 each iteration above the bars too.
-    stream : where to; None: lines of iterations to stdout, as scikit-learn does, all else to stderr.
-    clock : seconds.
+    verbose : 0 shows nothing, 1 the progress, 2 also a line for each iteration above the bars.
+    stream : where to write; None: iterations to stdout, as scikit-learn does, everything else to stderr.
+    clock : returns seconds.
 
     """
     if verbose <= 0:
@@ -32,7 +32,7 @@ def make_progress(verbose: int, stream: TextIO | None = None, clock: Clock = tim
 
 
 def console_for_bars(stream: TextIO) -> Any | None:
-    """A console of rich on a terminal or in a notebook that can draw; None elsewhere, and without rich."""
+    """A rich console on a terminal or in a notebook that can draw bars; None elsewhere, and without rich."""
     if importlib.util.find_spec("rich") is None:
         return None
     from rich.console import Console
@@ -40,12 +40,12 @@ def console_for_bars(stream: TextIO) -> Any | None:
     console = Console(file=stream)
     if console.is_jupyter:
         return console if importlib.util.find_spec("ipywidgets") is not None else None
-    # Some logs ask for colours (FORCE_COLOR), which makes them a terminal for rich.
+    # Not console.is_terminal: with FORCE_COLOR, as in some CI logs, rich takes a file for a terminal.
     return console if stream.isatty() and not console.is_dumb_terminal else None
 
 
 class _Shown(Progress):
-    """Keeps account of the stage for those that show it by ``_begin``, ``_move``, ``_end`` and ``_iterated``."""
+    """Tracks the current stage; subclasses display it by ``_begin``, ``_move``, ``_end`` and ``_iterated``."""
 
     _begin: Callable[[Stage], None]
     _move: Callable[[Stage], None]
@@ -95,7 +95,7 @@ class _Shown(Progress):
 
 
 class Lines(_Shown):
-    """Plain lines to a stream, now and then and at the end of a stage; those of iterations to another."""
+    """Plain lines on a stream, at intervals and at the end of a stage; iterations go to another stream."""
 
     def __init__(self, stream: TextIO, iterations: TextIO, clock: Clock = time.monotonic):
         super().__init__(clock)
@@ -123,7 +123,7 @@ class Lines(_Shown):
 
 
 class Bars(_Shown):
-    """A bar for each stage, by rich; with ``every`` a line for each iteration above them."""
+    """A rich progress bar for each stage; with ``every``, also a line for each iteration above the bars."""
 
     def __init__(self, console: Any, every: bool, clock: Clock = time.monotonic):
         from rich import progress as rich

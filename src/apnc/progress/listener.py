@@ -1,25 +1,25 @@
-"""What the engine and the pipeline tell of their work."""
+"""The interface by which engines and pipeline report progress."""
 
 from collections.abc import Callable
 from typing import Any, Self
 
-#: Attributes of the estimator as it would be if the fit ended here; only called on demand.
+#: Returns the attributes the estimator would have if the fit ended here; called only on demand.
 State = Callable[[], dict[str, Any]]
 
 
 class Progress:
-    """What the engine and the pipeline tell of their work; this one does nothing with it.
+    """Receives progress reports from engines and pipeline; the base class ignores them.
 
-    All calls come from one thread. As a context manager it closes at the end, and stops after a failure.
+    All calls come from one thread. As a context manager it calls ``close`` at the end, or ``stop`` after a failure.
     """
 
     def stage(
         self, name: str, total_rows: int | None = None, passes: int = 1, max_iter: int | None = None
     ) -> None:
-        """A stage begins, and the one before has ended; see ``Stage``."""
+        """A stage begins, and the previous one has ended; see ``Stage``."""
 
     def total(self, n_rows: int) -> None:
-        """The number of rows has become known: the first pass is over."""
+        """The number of rows is known, after the first pass."""
 
     def rows(self, n: int) -> None:
         """``n`` more rows are done."""
@@ -27,17 +27,17 @@ class Progress:
     def iteration(
         self, n_iter: int, max_iter: int, shift: float, inertia: float, state: State | None = None
     ) -> bool:
-        """An iteration has ended; ``state`` gives an estimator that ends with it. True asks to stop here."""
+        """An iteration has ended; ``state`` returns the attributes of a fit that ends here. Return True to stop."""
         return False
 
     def note(self, text: str) -> None:
-        """Something to know meanwhile; this one call may come from any thread."""
+        """A message to show; unlike the other calls, it may come from any thread."""
 
     def close(self) -> None:
-        """All is done."""
+        """The work is complete."""
 
     def stop(self) -> None:
-        """The work ends here, unfinished."""
+        """The work has failed or was interrupted."""
 
     def __enter__(self) -> Self:
         return self

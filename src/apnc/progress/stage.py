@@ -1,10 +1,10 @@
-"""How far a part of the work has come, in words."""
+"""The progress of one stage, as numbers and text."""
 
 from dataclasses import dataclass
 
 
 def duration(seconds: float) -> str:
-    """Time in at most two units: ``0.25 s``, ``42 s``, ``1 min 20 s``, ``2 h 5 min``, ``3 d 4 h``."""
+    """A duration in at most two units: ``0.25 s``, ``42 s``, ``1 min 20 s``, ``2 h 5 min``, ``3 d 4 h``."""
     if seconds < 9.95:
         return f"{max(seconds, 0.001):.2g} s"
     if round(seconds) < 60:
@@ -18,17 +18,17 @@ def duration(seconds: float) -> str:
 
 @dataclass
 class Stage:
-    """How far a part of the work has come.
+    """The progress of one stage.
 
     Attributes
     ----------
     name : "sampling", "embedding", "clustering", "labels", ...
-    started : time on the clock.
-    total_rows : rows of one pass; None where they are not known yet.
-    passes : over the rows, at most; of stages without iterations.
-    max_iter : iterations at most, each a pass over the rows; None where there are none.
-    n_rows, before : rows handled in all passes, and before the iteration that is under way.
-    n_iter, quality : number of the last iteration, and what it came to.
+    started : clock time of the beginning.
+    total_rows : rows per pass; None if not known yet.
+    passes : maximum number of passes over the rows, for stages without iterations.
+    max_iter : maximum number of iterations, each a pass over the rows; None for stages without iterations.
+    n_rows, before : rows processed in all passes, and before the current iteration.
+    n_iter, quality : number of the last iteration, and its result as text.
 
     """
 
@@ -44,31 +44,31 @@ class Stage:
 
     @property
     def unit(self) -> str:
-        """What is counted."""
+        """Unit of ``done`` and ``total``."""
         return "iterations" if self.max_iter else "rows"
 
     @property
     def total(self) -> int | None:
-        """Iterations, else rows of all passes; None where that is not known."""
+        """Number of iterations, or else of rows in all passes; None if unknown."""
         return self.max_iter or (None if self.total_rows is None else self.total_rows * self.passes)
 
     @property
     def done(self) -> float:
-        """Of the total; of iterations, with the part of the one under way."""
+        """How much of ``total`` is done, including part of the current iteration."""
         if not self.max_iter:
             return self.n_rows if self.total is None else min(self.n_rows, self.total)
         part = min(1.0, (self.n_rows - self.before) / self.total_rows) if self.total_rows else 0.0
         return min(self.max_iter, self.n_iter + part)
 
     def told(self, now: float) -> str:
-        """How fast it is, and what the last iteration came to."""
+        """Speed, and the result of the last iteration."""
         speed = (
             f"{self.n_rows / (now - self.started):,.0f} rows/s" if self.n_rows and now > self.started else ""
         )
         return ", ".join(filter(None, [speed, self.quality]))
 
     def text(self, now: float) -> str:
-        """Where it stands: what is done, what is left."""
+        """Current state: work done and time left."""
         elapsed, bound = now - self.started, "at most " if self.max_iter else ""
         of = "" if self.total is None else f" of {bound}{self.total:,}"
         place = f"{int(self.done):,}{of} {self.unit}"
@@ -80,7 +80,7 @@ class Stage:
         return ", ".join(filter(None, [place, self.told(now), left]))
 
     def finished(self, now: float) -> str:
-        """What it took."""
+        """Summary of the finished stage: work and time."""
         if self.max_iter:
             work = f"{self.n_iter} iteration{'' if self.n_iter == 1 else 's'}"
         elif self.total_rows and self.n_rows > self.total_rows:

@@ -1,1 +1,1 @@
-"""One run over some data: its memory, its chunks, and what it will take."""
+"""One run over the data: memory budget, chunk sizes, and forecast."""

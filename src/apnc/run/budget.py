@@ -1,4 +1,4 @@
-"""How much memory there is, and how much of it a fit may take."""
+"""How much memory is available, and how much of it a fit may use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,19 +10,19 @@ from apnc.engines.local import CHUNK_BYTES
 from apnc.parameters.rules import parse_bytes
 from apnc.run.costs import Sizes
 
-#: Share of the free memory that a fit without a limit of its own takes for Y.
+#: Share of the available memory that a fit without a limit may use for Y.
 FREE_SHARE = 0.75
-#: Resident memory of a process that has loaded what a fit needs, about: what a limit allows beside it follows from the
-#: limit as it was given, so that a run can be repeated bit for bit.
+#: Approximate resident memory of a process that has loaded what a fit needs. Sizes are derived from the limit minus
+#: this constant rather than from actual memory use, so that runs are reproducible bit for bit.
 NOMINAL_BASE = 360_000_000
-#: The least that is worth working on at a time, and the share of what a limit allows that one chunk takes.
+#: The smallest useful chunk, and the number of chunks that a limit is divided into.
 LEAST_CHUNK_BYTES, CHUNKS_OF_LIMIT = 1 << 19, 40
-#: Numbers of landmarks below this are tried one by one.
+#: Numbers of landmarks below this are tried one by one, larger ones in steps of 10 %.
 SMALL_STEPS = 20
 
 
 def show_bytes(amount: float) -> str:
-    """A size for people, rounded up: ``"1.3GB"``, ``"420MB"``."""
+    """A human-readable size, rounded up: ``"1.3GB"``, ``"420MB"``."""
     if amount >= 10**10:
         return f"{-(-amount // 10**9):.0f}GB"
     if amount >= 10**9:
@@ -30,12 +30,12 @@ def show_bytes(amount: float) -> str:
     return f"{-(-amount // 10**6):.0f}MB"
 
 
-#: Where Linux tells of memory; other systems are asked by psutil, which is installed with apnc there.
+#: Source of memory statistics on Linux; elsewhere psutil is used, which is a dependency of apnc there.
 PROC = Path("/proc")
 
 
 def resident() -> int:
-    """Memory of this process now; 0 where it cannot be told."""
+    """Resident memory of this process; 0 if unknown."""
     try:
         pages = int((PROC / "self/statm").read_text().split()[1])
     except OSError:
@@ -47,7 +47,7 @@ def resident() -> int:
 
 
 def available() -> float:
-    """Memory that can still be had: of the machine, and of the container if it has a limit."""
+    """Memory that can still be allocated, on the machine and in the container if it has a limit."""
     return min(_of_machine(), _of_container())
 
 
@@ -68,8 +68,8 @@ def _psutil() -> Any | None:
     return psutil
 
 
-#: Where the limits of containers are told, by version of cgroups: limit, use, and the page cache within the use,
-#: which is given back when memory is short.
+#: Files with the limits of containers, for cgroups 2 and 1: limit, usage, and the page cache within the usage, which
+#: the kernel reclaims when memory is short.
 GROUPS = {
     "": ("memory.max", "memory.current", ("active_file", "inactive_file")),
     "memory": (
@@ -81,7 +81,7 @@ GROUPS = {
 
 
 def _of_container(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:
-    """The least of the groups that the process is in, and of those around them."""
+    """The tightest limit among the process's groups and their parents."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:
@@ -107,19 +107,19 @@ def _of_group(group: Path, limit_file: str, used_file: str, cache: tuple[str, ..
 
 
 class Needs(Protocol):
-    """Memory that a fit of such sizes needs within a budget, by part."""
+    """Memory needed by a fit of given sizes within a budget, by part."""
 
     def __call__(self, sizes: Sizes, budget: "Budget") -> dict[str, float]: ...
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a fit may take.
+    """The memory that a fit may use.
 
     Attributes
     ----------
-    limit : bytes of resident memory, interpreter included; None: what is free.
-    base : resident memory when the fit began.
+    limit : bytes of resident memory, including the interpreter; None: the available memory.
+    base : resident memory at the beginning of the fit.
 
     """
 
@@ -128,7 +128,7 @@ class Budget:
 
     @classmethod
     def now(cls, limit: str | int | float | None) -> "Budget":
-        """A limit as the user gave it, from here on; libraries that the fit loads count as part of the interpreter."""
+        """A budget with the user's limit, measured from now; libraries that the fit loads are part of the base."""
         if limit is None:
             return cls()
         from apnc.loops.compiled import load
@@ -138,20 +138,21 @@ class Budget:
 
     @property
     def free(self) -> float:
-        """Bytes that may be taken on top of the base."""
+        """Bytes that may be used on top of the base."""
         return FREE_SHARE * available() if self.limit is None else float(self.limit - self.base)
 
     @property
     def chunk_bytes(self) -> int:
-        """Memory of one chunk: as large as is of use, and a small share of the limit."""
+        """Memory of one chunk: a small share of the limit, between the smallest and the largest useful size."""
         share = CHUNK_BYTES if self.limit is None else (self.limit - NOMINAL_BASE) // CHUNKS_OF_LIMIT
         return max(LEAST_CHUNK_BYTES, min(CHUNK_BYTES, share))
 
     def require(self, needs: Needs, sizes: Sizes, fitted: bool = False) -> None:
-        """Refuse a limit below the sum of what is needed; say which limit or, before a fit, which sizes would do."""
+        """Refuse a limit that is too small; name a sufficient limit or, before a fit, sizes that would fit."""
         parts = needs(sizes, self)
         if self.limit is None or sum(parts.values()) <= self.free:
             return
+        # A larger limit allows larger chunks and so raises the need: iterate to a limit that suffices for itself.
         enough = self
         while (least := self.base + sum(needs(sizes, enough).values())) > (enough.limit or 0):
             enough = replace(self, limit=int(1.02 * least))
@@ -159,12 +160,12 @@ class Budget:
         shown = ", ".join(f"{name} {show_bytes(size)}" for name, size in parts.items() if size >= 10**6)
         raise ValueError(
             f"memory_limit={show_bytes(self.limit)} is too small: this needs at least {show_bytes(enough.limit or 0)} "
-            f"({show_bytes(self.base)} is in use already; {shown}). Raise the "
+            f"({show_bytes(self.base)} already in use; {shown}). Raise the "
             f"limit{'' if fitted else self._instead(needs, sizes)}."
         )
 
     def _instead(self, needs: Needs, sizes: Sizes) -> str:
-        """Sizes that the limit would allow."""
+        """Advice: sizes that the limit would allow."""
         l, m = largest_that_fit(partial(needs, budget=self), sizes, self.free)  # noqa: E741
         return f", or ask for less: n_landmarks={l}, n_components={m} would fit" if l else ""
 
@@ -175,7 +176,7 @@ NO_LIMIT = Budget()
 def largest_that_fit(
     needs: Callable[[Sizes], dict[str, float]], sizes: Sizes, free: float
 ) -> tuple[int, int]:
-    """The largest l up to the one given, and m no larger than it, that need no more than ``free``; (0, 0): none."""
+    """The largest l and m <= l, up to the given sizes, that need at most ``free`` bytes; (0, 0) if there are none."""
     l, least = sizes.n_landmarks, max(1, min(sizes.n_landmarks, sizes.n_clusters))  # noqa: E741
     while l >= least:
         m = min(sizes.n_components, l)

@@ -1,20 +1,20 @@
-"""Memory of a fit, stage by stage, before it is run."""
+"""Memory estimates for each stage of a fit."""
 
 from dataclasses import dataclass
 
 from apnc.engines.local import in_flight
 from apnc.engines.spill import AHEAD
 
-#: Matrices of l x l numbers in float64 while the coefficients are computed: K_LL, its symmetric copy, eigenvectors,
-#: the solver's own, and two products.
+#: Float64 matrices of shape (l, l) in memory while the coefficients are computed: K_LL, its symmetric copy,
+#: eigenvectors, the solver's workspace, and two products.
 COEFFICIENT_MATRICES = 6
-#: What writing labels, threads and the allocator take beside the arrays.
+#: Memory of threads, the allocator and the label writer, besides the arrays.
 SLACK = 48_000_000
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a fit: l, m, k, rows (0 while they are unknown), and instances in all samples together."""
+    """Sizes of a fit: l, m, k, rows (0 if unknown), and the total number of instances in all samples."""
 
     n_landmarks: int
     n_components: int
@@ -30,12 +30,12 @@ class Problem:
     Attributes
     ----------
     sizes : of the fit.
-    held_bytes : one row as a sample holds it.
-    overhead : what reading takes besides the rows.
-    labels : rows whose labels are kept in memory.
+    held_bytes : bytes of one row in a sample.
+    overhead : bytes needed for reading, besides the rows.
+    labels : number of rows whose labels are kept in memory.
     itemsize : of the compute type.
-    threads : workers.
-    chunk_bytes : one chunk while it is worked on.
+    threads : number of workers.
+    chunk_bytes : working memory of one chunk.
 
     """
 
@@ -49,12 +49,12 @@ class Problem:
 
     @property
     def chunks(self) -> float:
-        """Chunks in memory at one time, worked on, waiting and read ahead, and what reading takes."""
+        """Bytes of all chunks in progress, queued or read ahead, and of reading."""
         return (in_flight(self.threads) + AHEAD + 1) * self.chunk_bytes + self.overhead
 
 
 def sampling(problem: Problem) -> dict[str, float]:
-    """Algorithms 3 and 4, map: chunks under way, and the samples twice over while they are merged."""
+    """Algorithms 3 and 4, map: chunks in flight, and two copies of the samples while they are merged."""
     return {
         "chunks": problem.chunks,
         "samples": 3.0 * problem.sizes.sample_rows * (problem.held_bytes + 16),
@@ -63,7 +63,7 @@ def sampling(problem: Problem) -> dict[str, float]:
 
 
 def coefficients(problem: Problem) -> dict[str, float]:
-    """Algorithms 3 and 4, reduce: eigen-decomposition, and the embedding of the seeding sample."""
+    """Algorithms 3 and 4, reduce: the eigendecomposition, and the embedded seeding sample."""
     l, m, samples = problem.sizes.n_landmarks, problem.sizes.n_components, problem.sizes.sample_rows  # noqa: E741
     return {
         "samples": 2.0 * samples * (problem.held_bytes + 16),
@@ -74,7 +74,7 @@ def coefficients(problem: Problem) -> dict[str, float]:
 
 
 def clustering(problem: Problem) -> dict[str, float]:
-    """Algorithms 1 and 2 with Y in a file: coefficients, chunks under way, partial sums, labels."""
+    """Algorithms 1 and 2 with Y in a file: coefficients, chunks in flight, partial sums, labels."""
     sizes = problem.sizes
     l, m = sizes.n_landmarks, sizes.n_components  # noqa: E741
     return {
@@ -88,12 +88,12 @@ def clustering(problem: Problem) -> dict[str, float]:
 
 
 def applying(problem: Problem) -> dict[str, float]:
-    """A fitted model over rows: coefficients, chunks under way, results that stay in memory."""
+    """Applying a fitted model: coefficients, chunks in flight, results kept in memory."""
     parts = clustering(problem)
     return {name: parts[name] for name in ("coefficients", "chunks", "labels", "other")}
 
 
 def most(problem: Problem) -> dict[str, float]:
-    """The stage that needs most, with Y in a file."""
+    """The stage that needs the most memory, with Y in a file."""
     stages = [sampling(problem), coefficients(problem), clustering(problem)]
     return max(stages, key=lambda parts: sum(parts.values()))

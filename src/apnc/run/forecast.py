@@ -1,4 +1,4 @@
-"""What a fit will take, before it is run: the pipeline itself on some rows, with a clock, scaled to all of them."""
+"""Forecast the cost of a fit: time the pipeline on a subset of the rows and extrapolate to all of them."""
 
 import time
 import warnings
@@ -20,30 +20,31 @@ from apnc.run.job import Job
 from apnc.settings import Settings
 from apnc.sources import InMemory, Source
 
-#: Rows of rehearsals, each larger than the one before, until one takes so many seconds that overhead hardly counts.
+#: Row counts of successive rehearsals; the first to take more than this many seconds, so that overhead is negligible,
+#: is the last.
 ROWS, PATIENCE = (64, 256, 1024, 4096, 16384, 32768), 0.4
-#: Bytes of rows that are taken into memory for it at most, and rows at a time by which reading is timed.
+#: Maximum bytes of rows loaded for a rehearsal, and rows per piece when reading is timed.
 ROWS_BYTES, READ_ROWS = 1 << 26, 8192
-#: Iterations of a rehearsal; and those that are expected where more are allowed: after starts refined on a sample, and
-#: from a single start.
+#: Iterations of a rehearsal; and the numbers expected of the fit, if ``max_iter`` allows them: after starts refined on
+#: a sample, and from a single start.
 REHEARSED, REFINED, SINGLE = 3, 5, 20
-#: Share of the memory set aside for chunks that is not used at one time: most of those under way wait.
+#: Share of the memory reserved for chunks that is typically unused, since most chunks in flight are only queued.
 UNUSED = 0.4
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit will take.
+    """The expected cost of a fit.
 
     Attributes
     ----------
-    n_rows : rows of the data; estimated from a part of it where ``counted`` is False.
+    n_rows : number of rows; an estimate from part of the data if ``counted`` is False.
     data_passes, embedding_passes : how often the data and the embedding are read.
-    flops : floating point operations.
-    bytes_moved : read from the data and from the embedding.
-    peak_bytes : resident memory, interpreter included.
-    disk_bytes : of the temporary file.
-    seconds : by stage; "start-up" is what the first fit of a process has to load.
+    flops : floating-point operations.
+    bytes_moved : bytes read from the data and the embedding.
+    peak_bytes : peak resident memory, including the interpreter.
+    disk_bytes : size of the temporary file.
+    seconds : by stage; "start-up" is the time to load libraries in the first fit of a process.
 
     """
 
@@ -60,7 +61,7 @@ class Forecast:
     seconds: dict[str, float]
 
     def lines(self) -> dict[str, str]:
-        """The same for people."""
+        """The forecast as text."""
         stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in self.seconds.items())
         over = f"{self.data_passes} over the data, about {self.embedding_passes} over the embedding"
         return {
@@ -86,7 +87,7 @@ class Forecast:
 
 @dataclass
 class Stopwatch(Progress):
-    """Seconds of each stage that is announced, and the iterations."""
+    """Measures the seconds of each stage, and counts iterations."""
 
     def __post_init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -113,7 +114,7 @@ class Stopwatch(Progress):
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A fit of some rows, with a clock."""
+    """A timed fit of a subset of the rows."""
 
     n_rows: int
     fit: Fit
@@ -121,18 +122,16 @@ class Rehearsal:
 
     @property
     def seconds(self) -> float:
-        """Of all stages."""
+        """Total of all stages."""
         return sum(self.clock.seconds.values())
 
 
 def forecast(job: Job, settings: Settings, stages: Sequence[Stage]) -> Forecast:
-    """From a rehearsal on some rows of the data to the whole of it; refuses a memory limit that cannot be kept."""
+    """Extrapolate from a rehearsal on a subset of the rows; refuses a memory limit that is too small."""
     if job.source.remote:
         raise ValueError(f"plan is for fits on this machine, not on {job.source.engine}.")
     if settings.kernel.kernel == "precomputed":
-        raise ValueError(
-            "A fit on a given kernel matrix has nothing to plan: the matrix is in memory already."
-        )
+        raise ValueError("A fit on a precomputed kernel cannot be planned: the matrix is already in memory.")
     n, counted = job.source.count()
     settings = pipeline.fitted_to_limit(Fit(job, settings)).settings
     sizes = costs.Sizes(*settings.sizes(n), settings.n_clusters, n, sum(settings.sample_sizes().values()))
@@ -167,10 +166,10 @@ def forecast(job: Job, settings: Settings, stages: Sequence[Stage]) -> Forecast:
 def rehearse(
     job: Job, settings: Settings, stages: Sequence[Stage], n_landmarks: int
 ) -> tuple[float, Rehearsal]:
-    """Seconds to start, and the largest fit of some rows that does not take long.
+    """Start-up seconds, and the largest rehearsal that does not take long.
 
-    To start takes what the first of two fits of a few rows takes longer: it loads libraries and loops, or compiles
-    them. What is compiled here is on the disk for the fit, unless that cannot be written.
+    The start-up time is how much longer the first of two small fits takes: it loads libraries, and loads or compiles
+    loops. Compilation counts only if its result cannot be cached on disk for the actual fit.
     """
     from apnc.loops.compiled import kept_on_disk, watched
 
@@ -189,8 +188,10 @@ def rehearse(
 def _rehearsal(
     job: Job, rows: Any, size: int, settings: Settings, stages: Sequence[Stage], n_landmarks: int
 ) -> Rehearsal:
+    # Every i-th row rather than the first ones, which may be sorted and unlike the rest.
     some = rows[:: max(1, n_rows(rows) // size)][:size]
     n = n_rows(some)
+    # Given start labels are for all rows; a random partition of the subset takes the same time.
     small = replace(
         settings,
         n_landmarks=min(n, n_landmarks),
@@ -207,22 +208,24 @@ def _rehearsal(
 
 
 def _components(sizes: costs.Sizes, rehearsal: Rehearsal) -> int:
-    """m: what the rehearsal kept; where its landmarks were fewer, it grows with them, the less the fewer it kept."""
+    """The expected m: that of the rehearsal, extrapolated if the rehearsal had fewer landmarks."""
     found = rehearsal.fit.sizes
     if found.n_landmarks == sizes.n_landmarks:
         return found.n_components
     if not rehearsal.fit.embedding.coefficients.discrepancy.of_products:
         return sizes.n_components
+    # m stays the same power of l: it grows with l if the rehearsal kept nearly all components, hardly if it kept few.
     power = np.log(sizes.n_landmarks) / np.log(max(2, found.n_landmarks))
     return int(min(sizes.n_components, max(found.n_components**power, 2 * sizes.n_clusters)))
 
 
 def _seconds(stage: Stage, rehearsal: Rehearsal, sizes: costs.Sizes, settings: Settings) -> float:
-    """A stage on all rows: its time grows with their number, with the iterations, or with the landmarks."""
+    """Seconds of a stage on all rows, extrapolated by what its time scales with."""
     found, few = rehearsal.clock.seconds[stage.name], rehearsal.fit.sizes
     rows = sizes.n_rows / rehearsal.n_rows
     work = sizes.n_landmarks / few.n_landmarks
     if stage.grows == "landmarks":
+        # Between l^2 for the kernel values and l^3 for the eigendecomposition.
         return found * work**2.5
     if stage.grows == "iterations":
         wider = sizes.n_components / few.n_components
@@ -233,18 +236,18 @@ def _seconds(stage: Stage, rehearsal: Rehearsal, sizes: costs.Sizes, settings: S
 
 
 def _iterations(settings: Settings) -> int:
-    """What is expected of them."""
+    """Expected number of iterations."""
     return min(settings.max_iter, REFINED if settings.n_init > 1 else SINGLE)
 
 
 def _operations(held: int, sizes: costs.Sizes, passes: int) -> float:
-    """Floating point operations of one row."""
+    """Floating-point operations per row."""
     l, m = sizes.n_landmarks, sizes.n_components  # noqa: E741
     return 2.0 * l * (held + m) + 2.0 * sizes.n_clusters * m * passes
 
 
 def _peak(job: Job, sizes: costs.Sizes, held: float) -> float:
-    """Resident memory of the stage that needs most."""
+    """Resident memory of the stage that needs the most."""
     from apnc.run.budget import resident
 
     problem = job.problem(sizes)
@@ -256,12 +259,12 @@ def _peak(job: Job, sizes: costs.Sizes, held: float) -> float:
 
 
 def overlapped(one: float, other: float) -> float:
-    """Seconds of two things done at once that share the cores in part."""
+    """Seconds for two concurrent tasks that partly share the cores."""
     return max(one, other) + min(one, other) / 2
 
 
 def seconds_to_read(source: Source) -> float:
-    """A row from the source; of rows in memory nothing."""
+    """Seconds to read one row from the source; 0 for rows in memory."""
     if source.numbered:
         return 0.0
     begin, n = time.perf_counter(), 0

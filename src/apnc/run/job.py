@@ -19,15 +19,15 @@ from apnc.sources.pieces import MissingValuesError
 
 @dataclass(frozen=True)
 class Job:
-    """Rows and the means to work on them.
+    """One run: source, memory budget, progress listener.
 
     Attributes
     ----------
     source : the rows.
-    threads : workers.
+    threads : number of workers.
     budget : memory.
-    progress : told what is done.
-    labels_here : labels of all rows are kept in memory.
+    progress : receives progress reports.
+    labels_here : whether the labels of all rows are kept in memory.
 
     """
 
@@ -43,22 +43,22 @@ class Job:
         return compute_dtype(self.source)
 
     def data(self, work_bytes: int, room: float = np.inf) -> Data:
-        """The rows in chunks, for work that takes ``work_bytes`` of memory a row; ``room`` is for what is kept."""
+        """The rows in chunks for work that needs ``work_bytes`` per row; ``room`` limits what is cached in memory."""
         return self.source.data(self.layout(work_bytes, room))
 
     def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
-        """How rows are cut. It follows from the rows, the work and the limit as given, never from memory in use."""
+        """How rows are split: depends on the rows, the work and the given limit, never on the memory in use."""
         on_rows = None if self.progress is SILENT else self.progress.rows
         size = CHUNK_BYTES if self.budget.limit is None else self.budget.chunk_bytes
         return Layout(work_bytes, self.threads, size, room, on_rows)
 
     def require(self, sizes: costs.Sizes) -> None:
-        """Refuse a memory limit that the whole fit cannot keep."""
+        """Refuse a memory limit that is too small for the whole fit."""
         if self.budget.limit is not None:
             self.budget.require(self.needs, sizes)
 
     def require_to_apply(self, n_landmarks: int, n_components: int) -> None:
-        """Refuse a memory limit that a fitted model of that size cannot keep."""
+        """Refuse a memory limit that is too small for applying a model of that size."""
         if self.budget.limit is None:
             return
         sizes = costs.Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
@@ -69,16 +69,16 @@ class Job:
         self.budget.require(needs, sizes, fitted=True)
 
     def allows(self, sizes: costs.Sizes) -> bool:
-        """Whether a fit of such sizes keeps the memory limit."""
+        """Whether a fit of these sizes stays within the memory limit."""
         return self.budget.limit is None or sum(self.needs(sizes).values()) <= self.budget.free
 
     def needs(self, sizes: costs.Sizes, budget: Budget | None = None) -> dict[str, float]:
-        """Memory of the stage that needs most, by part; within another budget, if one is given."""
+        """Memory of the stage that needs the most, by part; within ``budget`` instead of its own if given."""
         job = self if budget is None else replace(self, budget=budget)
         return costs.most(job.problem(sizes))
 
     def problem(self, sizes: costs.Sizes) -> costs.Problem:
-        """What the memory of a fit of such sizes depends on."""
+        """What the memory of a fit of these sizes depends on."""
         source = self.source
         return costs.Problem(
             sizes,
@@ -96,7 +96,7 @@ class Job:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Around all work on the data: what was missing in it is said in full, and what else takes time."""
+        """Context for all work on the data: reports compilation, and lists all missing values in the error."""
         try:
             if self.progress is SILENT:
                 yield

@@ -1,4 +1,4 @@
-"""Estimators of ``pyspark.ml``, generated for every registered estimator that predicts."""
+"""``pyspark.ml`` estimators, generated for every registered estimator that predicts."""
 
 import inspect
 from functools import cache
@@ -14,7 +14,7 @@ from apnc.spark.storage import EstimatorReader, EstimatorWriter
 
 
 class FaceEstimator(FaceParams, Estimator, MLReadable, MLWritable):
-    """An estimator of ``pyspark.ml`` in front of a local one."""
+    """A ``pyspark.ml`` estimator that wraps a local one."""
 
     model_kind: ClassVar[Any]
 
@@ -25,7 +25,7 @@ class FaceEstimator(FaceParams, Estimator, MLReadable, MLWritable):
         self.setParams(**params)
 
     def setParams(self, **params: Any) -> Self:
-        """Set params, named as in the constructor; None sets one back to its default."""
+        """Set params, named as in the constructor; None resets one to its default."""
         strangers = [name for name in params if not self.hasParam(name)]
         if strangers:
             known = ", ".join((*COLUMNS, *self.rows))
@@ -42,18 +42,18 @@ class FaceEstimator(FaceParams, Estimator, MLReadable, MLWritable):
         return model
 
     def write(self) -> EstimatorWriter:
-        """What saves the params; a kernel function is not saved, only its name."""
+        """A writer of the params; of a kernel function only the name is saved."""
         return EstimatorWriter(self)
 
     @classmethod
     def read(cls) -> EstimatorReader:
-        """What loads them; ``read().kernel(function)`` for an estimator with a kernel function."""
+        """A reader of the params; use ``read().kernel(function)`` for an estimator with a kernel function."""
         return EstimatorReader(cls)
 
 
 @cache
 def faces_of(kind: type) -> tuple[Any, Any]:
-    """The estimator and the model of ``pyspark.ml`` for a local estimator."""
+    """The ``pyspark.ml`` estimator and model classes for a local estimator."""
     members, name = members_of(kind), kind.__name__
     columns = {
         f"set{titled(column)}": setter(column, f"the column {column}.")
@@ -69,7 +69,7 @@ def faces_of(kind: type) -> tuple[Any, Any]:
 
 
 def signature(kind: type) -> inspect.Signature:
-    """Of the constructor: columns, then params, all by keyword."""
+    """The constructor's signature: columns, then params, all by keyword."""
     defaults = {**COLUMNS, **{name: row.default_on("spark") for name, row in params_of(kind).items()}}
     only = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature(
@@ -78,15 +78,15 @@ def signature(kind: type) -> inspect.Signature:
 
 
 def documented(kind: type) -> str:
-    """What ``help`` shows."""
+    """The docstring that ``help`` shows."""
     lines = "\n".join(
         f"    {name} : default={row.default_on('spark')!r}\n        {row.meaning}"
         for name, row in params_of(kind).items()
     )
-    return f"""``apnc.{kind.__name__}`` on Spark, with the manners of ``pyspark.ml``.
+    return f"""``apnc.{kind.__name__}`` on Spark, with the conventions of ``pyspark.ml``.
 
-    For vectors and ``array<double>`` the labels are those of the local estimator with ``random_state=seed``, however
-    the rows are partitioned.
+    For vectors and ``array<double>`` the labels are those of the local estimator with ``random_state=seed``, regardless
+    of how the rows are partitioned.
 
     Parameters
     ----------

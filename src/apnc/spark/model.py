@@ -1,4 +1,4 @@
-"""Models of ``pyspark.ml``: fitted local estimators as transformers."""
+"""``pyspark.ml`` models: fitted local estimators as transformers."""
 
 import copy
 from contextlib import suppress
@@ -20,8 +20,8 @@ from apnc.spark.storage import ModelReader, ModelWriter
 class FaceModel(FaceParams, Model, MLReadable, MLWritable):
     """A fitted local estimator as a transformer: appends ``predictionCol``, the number of the cluster.
 
-    The centroids are in the space of the embedding, which has no columns of the data in it, so there is no
-    ``clusterCenters()``; ``toLocal().cluster_centers_`` has them.
+    There is no ``clusterCenters()``: the centroids are in the embedding space, not in that of the features.
+    ``toLocal().cluster_centers_`` has them.
     """
 
     def __init__(self, local: Any):
@@ -31,23 +31,23 @@ class FaceModel(FaceParams, Model, MLReadable, MLWritable):
 
     @classmethod
     def fromLocal(cls, local: Any) -> Self:
-        """A model of a fitted local estimator; set its columns by ``setFeaturesCol`` and ``setPredictionCol``.
+        """A model from a fitted local estimator; set its columns with ``setFeaturesCol`` and ``setPredictionCol``.
 
-        Parameters that have no form here (start labels, a ``RandomState``) are left at their defaults.
+        Parameters without a Spark equivalent (start labels, a ``RandomState``) keep their defaults.
         """
         if type(local) is not cls.kind:
             raise TypeError(f"fromLocal takes an apnc.{cls.kind.__name__}, got {type(local).__name__}.")
         check_is_fitted(local)
         model = cls(copy.copy(local))
         if local.kernel == "precomputed":
-            raise ValueError("A model of a given kernel matrix cannot label rows of a DataFrame.")
+            raise ValueError("A model of a precomputed kernel cannot label rows of a DataFrame.")
         for name, row in cls.rows.items():
             with suppress(TypeError, ValueError):
                 model._given(**{name: getattr(local, row.name)})
         return model
 
     def toLocal(self) -> Any:
-        """The fitted local estimator: predicts without Spark, and ``save`` writes it to an ``.apnc`` file."""
+        """The fitted local estimator, which predicts without Spark; its ``save`` writes an ``.apnc`` file."""
         return copy.copy(self._fitted)
 
     @property
@@ -76,7 +76,7 @@ class FaceModel(FaceParams, Model, MLReadable, MLWritable):
 
     @property
     def summary(self) -> "ClusterSummary":
-        """What the fit found."""
+        """The training summary."""
         if self._summary is None:
             raise RuntimeError(
                 f"No training summary available for this {type(self).__name__}: it was not fitted here."
@@ -84,17 +84,17 @@ class FaceModel(FaceParams, Model, MLReadable, MLWritable):
         return self._summary
 
     def write(self) -> ModelWriter:
-        """What saves the params and the model; a kernel function is not saved, only its name."""
+        """A writer of the params and the model; of a kernel function only the name is saved."""
         return ModelWriter(self)
 
     @classmethod
     def read(cls) -> ModelReader:
-        """What loads them; ``read().kernel(function)`` for a model with a kernel function."""
+        """A reader of both; use ``read().kernel(function)`` for a model with a kernel function."""
         return ModelReader(cls)
 
 
 class ClusterSummary:
-    """What a fit found, as MLlib's summaries tell it."""
+    """The training summary, like those of MLlib."""
 
     def __init__(self, model: FaceModel, dataset: Any):
         self._model, self._dataset = model, dataset
@@ -126,13 +126,13 @@ class ClusterSummary:
 
     @property
     def clusterSizes(self) -> list[Any]:
-        """Rows of each cluster; their total weight where there is a ``weightCol``."""
+        """Number of rows in each cluster, or their total weight if ``weightCol`` is set."""
         whole = self._model._weight_column() is None
         return [int(size) if whole else float(size) for size in self._model.toLocal().cluster_sizes_]
 
     @property
     def predictions(self) -> Any:
-        """The training data with its clusters; computed when it is asked for."""
+        """The training data with its clusters, computed on demand."""
         return self._model.transform(self._dataset)
 
     @property

@@ -1,4 +1,4 @@
-"""Params of an estimator and its model, generated from the table of parameters in Spark's spelling."""
+"""Params of an estimator and its model, generated from the parameter table with Spark's spelling."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -15,17 +15,17 @@ COLUMNS = {"featuresCol": "features", "predictionCol": "prediction", "weightCol"
 
 
 def params_of(kind: type) -> dict[str, Parameter]:
-    """Rows of the parameters that an estimator has on Spark, by their names there."""
+    """Table rows of the parameters that an estimator has on Spark, by their Spark names."""
     return {row.spark: row for row in rows_of(kind).values() if row.spark is not None}
 
 
 class FaceParams(HasFeaturesCol, HasPredictionCol, HasWeightCol):
-    """What an estimator and its model have in common; defaults are those of the local estimator, and a seed of 0.
+    """Params shared by an estimator and its model; defaults are those of the local estimator, with a seed of 0.
 
     Attributes
     ----------
     kind : the local estimator's class.
-    rows : its parameters by their names on Spark.
+    rows : its parameters by their Spark names.
 
     """
 
@@ -37,7 +37,7 @@ class FaceParams(HasFeaturesCol, HasPredictionCol, HasWeightCol):
         self._setDefault(**{name: row.default_on("spark") for name, row in self.rows.items()})
 
     def _given(self, **values: Any) -> Any:
-        """Set what has a value; None sets back to the default."""
+        """Set params; None resets one to its default."""
         for name, value in values.items():
             if value is None:
                 self.clear(self.getParam(name))
@@ -49,7 +49,7 @@ class FaceParams(HasFeaturesCol, HasPredictionCol, HasWeightCol):
         return (self.getWeightCol() or None) if self.isDefined(self.weightCol) else None
 
     def _chosen(self, name: str) -> Any:
-        """A parameter by its local name: the Param, or what the estimator has fixed."""
+        """A parameter by its local name: the Param's value, or the class attribute if there is no Param."""
         row = next((row for row in self.rows.values() if row.name == name), None)
         return getattr(self.kind, name, None) if row is None else self.getOrDefault(row.spark)
 
@@ -57,13 +57,13 @@ class FaceParams(HasFeaturesCol, HasPredictionCol, HasWeightCol):
         """An unfitted local estimator with these parameters."""
         values = {row.name: self.getOrDefault(name) for name, row in self.rows.items()}
         if "random_state" in values:
-            # Spark's seeds are 64 bits with a sign.
+            # Spark's seeds are signed 64-bit integers, scikit-learn's unsigned 32-bit ones.
             values["random_state"] %= 1 << 32
         return self.kind(**values)
 
 
 def members_of(kind: type) -> dict[str, Any]:
-    """Params with getters of a class of ``kind``, as members of a class."""
+    """The Params of ``kind`` and their getters, as members of a class."""
     rows = params_of(kind)
     members: dict[str, Any] = {"kind": kind, "rows": rows, "__module__": "apnc.spark"}
     for name, row in rows.items():
@@ -89,7 +89,7 @@ def getter(name: str, meaning: str) -> Any:
 
 
 def setter(name: str, meaning: str) -> Any:
-    """A method that sets a Param, and None sets back to its default."""
+    """A method that sets a Param; None resets it to its default."""
 
     def set_(self: Any, value: Any) -> Any:
         return self._given(**{name: value})
@@ -99,7 +99,7 @@ def setter(name: str, meaning: str) -> Any:
 
 
 def converted(row: Parameter, value: Any) -> Any:
-    """A value as it is kept: checked by the table, and in a form that Spark can save where it has one."""
+    """The checked value, in a form that Spark can save if there is one."""
     if row.name == "random_state":
         return TypeConverters.toInt(value)
     if row.name == "init":

@@ -1,4 +1,4 @@
-"""Which columns the estimator and its model take."""
+"""Checks of the columns that an estimator and its model use."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ ITEMS = ("float", "double")
 
 
 def open_features(frame: Any, features: str, prediction: str, kernel: Any, weight: str | None = None) -> Any:
-    """The source of a DataFrame whose columns are checked: vectors, or objects for a kernel function."""
+    """Open a DataFrame as a source after checking its columns: vectors, or objects for a kernel function."""
     schema = frame.schema
     absent = [name for name in (features, weight) if name is not None and name not in schema.names]
     if absent:
@@ -20,22 +20,22 @@ def open_features(frame: Any, features: str, prediction: str, kernel: Any, weigh
         )
     if prediction in schema.names:
         raise ValueError(
-            f"The DataFrame has a column {prediction!r} already; drop it, or set predictionCol to another name."
+            f"The DataFrame already has a column {prediction!r}; drop it, or set predictionCol to another name."
         )
     if weight is not None and schema[weight].dataType.typeName() not in NUMERIC:
         found = schema[weight].dataType.simpleString()
-        raise ValueError(f"The column of weights {weight!r} has type {found}; it must be numeric.")
+        raise ValueError(f"The weight column {weight!r} has type {found}; it must be numeric.")
     if are_vectors(schema[features].dataType):
         return sources.open(frame, columns=[features], weight_column=weight)
     if callable(kernel):
         return sources.open(frame, object_field=features, weight_column=weight)
     found = schema[features].dataType.simpleString()
     raise ValueError(
-        f"The column of features {features!r} has type {found}; it must be a vector, array<float> or array<double> "
+        f"The feature column {features!r} has type {found}; it must be a vector, array<float> or array<double> "
         "(pyspark.ml.feature.VectorAssembler makes one of several columns), unless the kernel is a function."
     )
 
 
 def are_vectors(type_: Any) -> bool:
-    """Whether a Spark type is that of vectors, or of arrays that serve as such."""
+    """Whether a Spark type is that of vectors or of numeric arrays."""
     return is_vector(type_) or (type_.typeName() == "array" and type_.elementType.typeName() in ITEMS)

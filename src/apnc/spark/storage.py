@@ -1,5 +1,7 @@
-"""Estimators and models in folders of any file system that Spark knows: metadata as ``pyspark.ml`` writes it, and for a
-model the bytes of its ``.apnc`` file as rows of Parquet. Nothing in them is run when they are loaded.
+"""Save and load estimators and models on any file system that Spark supports.
+
+A folder has metadata as written by ``pyspark.ml`` and, for a model, the bytes of its ``.apnc`` file as rows of Parquet.
+Loading it runs no code from the folder.
 """
 
 import json
@@ -18,16 +20,16 @@ from apnc.estimators.saving import read_estimator
 from apnc.persistence import Container, Functions, ModelFileError
 from apnc.persistence.functions import import_name
 
-#: Bytes of a model in a row: Spark holds several copies of one while it writes it, in a heap of 1 GB by default.
+#: Bytes of a model per row: Spark holds several copies of a row while writing, in a heap of 1 GB by default.
 PART_BYTES = 1 << 24
-#: The kernel function, or its trusted name, for what is loaded within ``given_kernel``.
+#: The kernel function, or its trusted name, set by ``given_kernel``.
 NOTHING = Functions()
 GIVEN: ContextVar[Functions] = ContextVar("apnc_given_kernel", default=NOTHING)
 
 
 @contextmanager
 def given_kernel(kernel: Any = None, trust: str | None = None) -> Iterator[None]:
-    """The kernel function, or its import name, for models that are loaded within, such as by ``PipelineModel.load``."""
+    """Supply the kernel function, or its import name, to models loaded within, such as by ``PipelineModel.load``."""
     token = GIVEN.set(Functions(kernel, trust))
     try:
         yield
@@ -36,7 +38,7 @@ def given_kernel(kernel: Any = None, trust: str | None = None) -> Iterator[None]
 
 
 class Writer(MLWriter):
-    """Saves params; overwriting works on Connect too."""
+    """Saves params; supports overwriting on Connect too."""
 
     def __init__(self, instance: Any):
         super().__init__()
@@ -58,7 +60,7 @@ class Writer(MLWriter):
         DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession, extra, stored)
 
     def _plain(self) -> dict[str, Any]:
-        """Params that JSON can hold."""
+        """Params with a JSON form."""
         given = {param.name: value for param, value in self.instance._paramMap.items()}
         return {name: value for name, value in given.items() if is_plain(value)}
 
@@ -67,7 +69,7 @@ class EstimatorWriter(Writer):
     """Saves the params of an estimator."""
 
     def saveImpl(self, path: str) -> None:
-        """Metadata is all there is."""
+        """Write the metadata."""
         if not is_plain(embedding := self.instance._chosen("embedding")):
             raise ModelFileError(
                 f"embedding={embedding!r} is an object, which cannot be saved with an estimator; set it after loading."
@@ -79,7 +81,7 @@ class ModelWriter(Writer):
     """Saves a model."""
 
     def saveImpl(self, path: str) -> None:
-        """Metadata, then the model in parts."""
+        """Write the metadata, then the model in parts."""
         with tempfile.TemporaryDirectory() as folder:
             file = self.instance.toLocal().save(Path(folder, "model.apnc"))
             size = file.stat().st_size
@@ -95,7 +97,7 @@ class ModelWriter(Writer):
 
 
 def is_plain(value: Any) -> bool:
-    """Whether JSON can hold a value."""
+    """Whether a value has a JSON form."""
     try:
         json.dumps(value)
     except TypeError:
@@ -118,7 +120,7 @@ class Reader(MLReader):
         return self
 
     def trust(self, name: str) -> Self:
-        """Have the kernel function imported if the stored name is this one, "package.module:function"."""
+        """Import the kernel function if its stored name is this one, "package.module:function"."""
         self._trust = name
         return self
 
@@ -130,7 +132,7 @@ class Reader(MLReader):
         return metadata
 
     def _functions(self, path: str, metadata: dict[str, Any]) -> Functions:
-        """What was given as ``kernel`` and as ``trust``; what has a kernel function needs one of them."""
+        """The functions passed as ``kernel`` or ``trust``, one of which is needed for a kernel function."""
         given = Functions(self._kernel, self._trust)
         if "kernelFunction" not in metadata:
             return given
@@ -158,7 +160,7 @@ class EstimatorReader(Reader):
     """Loads an estimator."""
 
     def load(self, path: str) -> Any:
-        """The estimator of a folder."""
+        """Load the estimator in a folder."""
         metadata = self._metadata(path)
         functions = self._functions(path, metadata)
         estimator = self._restored(self.kind(), metadata, path)
@@ -172,7 +174,7 @@ class ModelReader(Reader):
     """Loads a model."""
 
     def load(self, path: str) -> Any:
-        """The model of a folder; checked as an ``.apnc`` file is."""
+        """Load the model in a folder, with the checks of an ``.apnc`` file."""
         metadata = self._metadata(path)
         functions = self._functions(path, metadata)
         with tempfile.TemporaryFile() as file:
@@ -190,13 +192,13 @@ class ModelReader(Reader):
                 file.write(piece.as_buffer())
         if file.tell() != expected["bytes"]:
             raise ModelFileError(
-                f"{path} is not complete: {file.tell()} of {expected['bytes']} bytes are there. Save the model again."
+                f"{path} is incomplete: it has {file.tell()} of {expected['bytes']} bytes. Save the model again."
             )
         file.seek(0)
 
 
 def own(local: Any) -> Iterator[tuple[str, Any]]:
-    """Params that metadata may lack, as the model itself has them."""
+    """Params from the model itself, which the metadata may lack."""
     return ((name, getattr(local, name, None)) for name in ("kernel", "embedding"))
 
 

@@ -1,18 +1,18 @@
-"""The Spark engine: DataFrames as sources, chunks on the executors, and what the command line needs of a session."""
+"""The Spark engine: DataFrames as sources, chunks on the executors, and sessions for the command line."""
 
 from typing import Any
 
-#: What its data is called in messages.
+#: Name of its data in messages.
 KIND = "a Spark DataFrame"
-#: Options of the command line: what a value is called, and what it means.
+#: Command-line options: metavar and help text.
 OPTIONS = {
     "master": (
         "URL",
-        "spark://host:7077, yarn, k8s://..., sc://... (Connect) or local[4]. By default what spark-submit says, else "
+        "spark://host:7077, yarn, k8s://..., sc://... (Connect) or local[4]. By default that of spark-submit, else "
         "all cores of this machine. Spark reads DATA itself and writes folders.",
     )
 }
-#: What ``sources.open`` may be asked of a DataFrame.
+#: Options of ``sources.open`` that apply to a DataFrame.
 TAKES = ("columns", "exclude", "id_columns", "weight_column", "object_field")
 
 

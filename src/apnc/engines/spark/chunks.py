@@ -1,7 +1,8 @@
-"""The Spark engine: chunks of the partitions of a DataFrame, on classic Spark and on Spark Connect alike.
+"""The Spark engine: chunks of the partitions of a DataFrame, on classic Spark and Spark Connect.
 
-Tasks run the local engine (``spark_tasks``). What is kept between passes lies in files in the executors' local folders;
-an index of them is in Spark's cache, which brings tasks to their files and makes both again where an executor is lost.
+Tasks run the local engine (``tasks``). Chunks are cached between passes as files in the executors' local folders. An
+index of these files is in Spark's cache, so that Spark schedules tasks where their files are, and recomputes both if an
+executor is lost.
 """
 
 import uuid
@@ -32,22 +33,23 @@ T = TypeVar("T")
 
 #: What messages call the rows.
 NAME = "the DataFrame"
-#: Partial results that are combined by one task, or by the driver.
+#: Number of partial results combined by one task, or by the driver.
 FAN = 32
-#: Times that partitions whose files were not where their task ran are tried again, then all is embedded anew.
+#: How often partitions whose files were not found on their task's executor are retried before everything is recomputed,
+#: and how often that is done.
 TRIES, RENEWALS = 4, 3
-#: Tasks that look for files on the executors when there is no index to follow.
+#: Tasks that search the executors for files when there is no index.
 CLEANERS = 64
 
 
 @dataclass(frozen=True)
 class SparkChunks:
-    """Chunks that are read from the partitions of a DataFrame; maps are composed and run when a reduce asks.
+    """Chunks read from the partitions of a DataFrame; maps are composed and run by a reduce.
 
     Attributes
     ----------
-    rows : the DataFrame, or the index of what was kept of one.
-    read : makes chunks of the Arrow batches of a partition.
+    rows : the DataFrame, or the index of its cached chunks.
+    read : turns the Arrow batches of a partition into chunks.
     steps : maps to run on each chunk.
 
     """
@@ -61,12 +63,13 @@ class SparkChunks:
         return replace(self, steps=(*self.steps, fn))
 
     def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
-        """Fold the chunks of each partition there, then the partial results in a tree, in order of partitions."""
+        """Fold the chunks of each partition in its task, then the partial results in a tree, in partition order."""
         fold = Fold(Work(self.read, self.steps), fn, combine)
         for _ in range(RENEWALS):
             found = Outcome(lost=(-1,))
             for attempt in range(TRIES):
                 frame = self.rows.frame
+                # Spark runs a task away from its files if their executor stays busy: retry only those partitions.
                 if attempt:
                     frame = frame.where(frame["position"].isin(list(found.lost)))
                 found = join([replace(found, lost=()), self._outcome(frame, fold)], combine)
@@ -74,18 +77,20 @@ class SparkChunks:
                     return _value(found)
             self.rows.renew()
         raise RuntimeError(
-            "Files that were kept in the executors' local folders vanish while they are needed. See spark.local.dir."
+            "Files cached in the executors' local folders disappear while they are needed. Check spark.local.dir."
         )
 
     def cached(self) -> AbstractContextManager["SparkChunks"]:
-        """All chunks computed once and kept on the executors until the context ends."""
+        """All chunks, computed once and kept on the executors until the context ends."""
         return _kept(self)
 
     def __iter__(self) -> Iterator[Chunk]:
-        raise TypeError("Rows of a Spark DataFrame stay on the executors; they are not looped over.")
+        raise TypeError(
+            "Rows of a Spark DataFrame stay on the executors; they cannot be iterated on the driver."
+        )
 
     def _outcome(self, frame: Any, fold: Fold) -> Outcome:
-        """Outcomes of all partitions as one; combined by tasks as long as there are too many for the driver."""
+        """The combined outcome of all partitions; tasks combine while there are too many for the driver."""
         from pyspark.sql.functions import spark_partition_id
 
         with on_drivers_python(frame):
@@ -109,7 +114,7 @@ def _value(found: Outcome) -> Any:
 
 
 class Rows:
-    """A DataFrame; the number of its partitions is not known before it is computed."""
+    """A DataFrame; the number of its partitions is unknown until it is computed."""
 
     levels = 1
 
@@ -117,11 +122,11 @@ class Rows:
         self.frame = frame
 
     def renew(self) -> None:
-        """Nothing is kept that could be lost."""
+        """Nothing to do: a DataFrame has no cached files to lose."""
 
 
 class Index(Rows):
-    """Where the kept chunks of each partition are: a DataFrame in Spark's cache."""
+    """Locations of the cached chunks of each partition: a DataFrame in Spark's cache."""
 
     def __init__(self, chunks: SparkChunks):
         self._chunks, self._run_id, self._complete = chunks, uuid.uuid4().hex, False
@@ -129,13 +134,15 @@ class Index(Rows):
 
     @property
     def frame(self) -> Any:
-        """The index while it is kept."""
+        """The index, until it is released."""
         if self._cached is None:
-            raise RuntimeError("These chunks were kept until the end of their context, which is over.")
+            raise RuntimeError(
+                "These chunks are no longer available: the context that cached them has ended."
+            )
         return self._cached
 
     def renew(self) -> None:
-        """Compute and keep all chunks, again if they were before."""
+        """Compute and cache all chunks, replacing an earlier cache."""
         self._forget()
         source = self._chunks.rows.frame
         with on_drivers_python(source):
@@ -150,15 +157,17 @@ class Index(Rows):
         self.levels = levels_for(len(kept))
 
     def release(self) -> None:
-        """Remove the files and the index, as far as the session still lives; else they went with it."""
+        """Remove the files and the index."""
+        # A session that has ended has removed both by itself, and a failure here must not hide the original error.
         with suppress(Exception):
             self._remove_files()
         with suppress(Exception):
             self._forget()
 
     def _remove_files(self) -> None:
-        """By tasks that follow the index; an index that failed would only be tried again, so by some anywhere."""
+        """Run removal tasks on the executors."""
         source = self._chunks.rows.frame
+        # Using an index whose computation failed would compute it again, so plain tasks search the executors instead.
         tasks = self._cached if self._complete else source.sparkSession.range(0, CLEANERS, 1, CLEANERS)
         with on_drivers_python(source):
             forgotten = tasks.mapInArrow(Forget(self._run_id).run, "position long")
@@ -181,7 +190,7 @@ def _kept(chunks: SparkChunks) -> Iterator[SparkChunks]:
 
 
 def levels_for(n_partitions: int) -> int:
-    """Rounds of combining by tasks until the driver gets few enough partial results."""
+    """Rounds of combining in tasks before the driver receives at most ``FAN`` partial results."""
     levels = 0
     while n_partitions > FAN:
         n_partitions, levels = -(-n_partitions // FAN), levels + 1

@@ -1,4 +1,4 @@
-"""``--engine spark``: DATA read by Spark, results written by it."""
+"""``--engine spark``: Spark reads DATA and writes the results."""
 
 import importlib
 import os
@@ -12,20 +12,20 @@ from apnc.engines.spark.launching import session as start
 from apnc.engines.spark.source import quoted
 from apnc.sources import Source
 
-#: Formats that Spark reads, and how.
+#: Formats that Spark reads, and their readers.
 READERS: dict[str, tuple[str, dict[str, str]]] = {
     "parquet": ("parquet", {}),
     "csv": ("csv", {"header": "true", "inferSchema": "true"}),
     "tsv": ("csv", {"header": "true", "inferSchema": "true", "sep": "\t"}),
     "jsonl": ("json", {}),
 }
-#: What is written, by the ending of the folder's name.
+#: Output formats, by the folder's extension.
 WRITERS = {".parquet": {"format": "parquet"}, ".csv": {"format": "csv", "header": "true"}}
 
 
 @contextmanager
 def session(given: Mapping[str, Any]) -> Iterator[Any]:
-    """A session that says little, and ends with the command."""
+    """A session with little log output that ends with the command."""
     quiet = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     found = start(given["master"], **({} if "PYSPARK_GATEWAY_PORT" in os.environ else quiet))
     try:
@@ -35,10 +35,10 @@ def session(given: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def opened(spark: Any, data: str, request: Mapping[str, Any], format: str) -> Source:
-    """A DataFrame as a source, as the options say."""
+    """A DataFrame as a source, according to the options."""
     if format not in READERS:
         raise ValueError(
-            f"{data}: Spark reads {', '.join(READERS)}, not {format}. Write it as Parquet, or leave out --engine spark."
+            f"{data}: Spark reads {', '.join(READERS)}, not {format}. Convert it to Parquet or omit --engine spark."
         )
     name, options = READERS[format]
     asked = {key: value for key, value in request.items() if value}
@@ -52,30 +52,30 @@ def opened(spark: Any, data: str, request: Mapping[str, Any], format: str) -> So
 
 
 def check_target(target: str) -> None:
-    """A folder that Spark can write; it must not be there yet."""
+    """Require a folder name that Spark can write to and that does not exist yet."""
     if Path(target).suffix not in WRITERS:
         raise ValueError(f"{target}: Spark writes folders named {' or '.join(f'*{end}' for end in WRITERS)}.")
     if "://" not in target and Path(target).exists():
         raise ValueError(
-            f"{target} is there already; Spark writes a new folder. Remove it or choose another name."
+            f"{target} already exists; Spark writes a new folder. Remove it or choose another name."
         )
 
 
 def write(frame: Any, source: Source, column: str, target: str) -> None:
-    """The new column of a frame with the id columns in front; without those, with all other columns."""
+    """Write the id columns and the new column of a frame; without id columns, all columns."""
     kept = (*source.id_columns, column) if source.id_columns else tuple(frame.columns)
     frame.select(*map(quoted, kept)).write.save(target, **WRITERS[Path(target).suffix])
 
 
 def count(spark: Any, target: str) -> int:
-    """Rows that were written."""
+    """Number of rows written."""
     format = WRITERS[Path(target).suffix]
     found: int = spark.read.load(target, **format).count()
     return found
 
 
 def carry_along(function: str) -> None:
-    """Workers need not have the module of a kernel function: it travels with it."""
+    """Ship the module of a kernel function with it, so that workers need not have it installed."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(importlib.import_module(function.partition(":")[0]))

@@ -1,4 +1,4 @@
-"""Spark sessions whose Python workers are the driver's interpreter, and what they need of Java."""
+"""Start Spark sessions whose Python workers use the driver's interpreter, and check for Java."""
 
 import os
 import re
@@ -15,18 +15,18 @@ OLDEST_JAVA = 17
 
 
 class JavaMissingError(RuntimeError):
-    """There is no Java that Spark could run on."""
+    """No Java was found that Spark can run on."""
 
 
 def session(master: str | None = None, **conf: Any) -> Any:
-    """A SparkSession; if one runs already, that one.
+    """Get the running SparkSession, or start one.
 
-    Python workers run the interpreter of this process, unless the environment variable PYSPARK_PYTHON names another.
+    Python workers use the interpreter of this process, unless the environment variable PYSPARK_PYTHON names another.
 
     Parameters
     ----------
     master : such as "local[4]", "spark://host:7077", "yarn", "k8s://https://host:443", or "sc://host:15002" for a
-        Connect server. None: what spark-submit or Spark's configuration says, else "local[*]".
+        Connect server. None: that of spark-submit or of Spark's configuration, else "local[*]".
     conf : Spark's settings, as in ``session("local[4]", **{"spark.driver.memory": "4g"})``.
 
     """
@@ -46,7 +46,7 @@ def session(master: str | None = None, **conf: Any) -> Any:
 
 
 def needs_java() -> bool:
-    """Whether a session would start a Java process: none runs yet, and no Connect server is named."""
+    """Whether a session would start a Java process: none is running, and no Connect server is named."""
     import pyspark
 
     context = getattr(pyspark, "SparkContext", None)
@@ -56,14 +56,14 @@ def needs_java() -> bool:
 
 
 def check_java() -> None:
-    """Refuse, before Spark says it in pages, to start without a Java that will do."""
+    """Refuse to start without a suitable Java, before Spark fails with pages of output."""
     java = java_command()
     version = None if java is None else java_version(java)
     if version is not None and version >= OLDEST_JAVA:
         return
     home = os.environ.get("JAVA_HOME")
     where = f"JAVA_HOME is {home}" if home else "JAVA_HOME is not set"
-    found = "no java that runs" if version is None else f"Java {version} in {java}"
+    found = "no working java" if version is None else f"Java {version} in {java}"
     raise JavaMissingError(
         f"Spark needs Java {OLDEST_JAVA} or newer; found {found} ({where}). Install one (Debian and Ubuntu: apt-get "
         "install default-jre-headless; Fedora: dnf install java-latest-openjdk-headless; conda install -c conda-forge "
@@ -78,7 +78,7 @@ def java_command() -> str | None:
 
 
 def java_version(java: str) -> int | None:
-    """The version of a java; None if it does not run. Java 8 calls itself 1.8."""
+    """The version of a java command; None if it does not run. Java 8 reports 1.8."""
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -89,7 +89,7 @@ def java_version(java: str) -> int | None:
 
 @contextmanager
 def workers_python() -> Iterator[None]:
-    """PYSPARK_PYTHON is this interpreter while a session starts, unless it is set."""
+    """Set PYSPARK_PYTHON to this interpreter while a session starts, unless it is set already."""
     if "PYSPARK_PYTHON" in os.environ:
         yield
         return

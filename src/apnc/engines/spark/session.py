@@ -1,4 +1,4 @@
-"""What is particular to a Spark session: which Python its workers run, how functions get there, what failures say."""
+"""Details of Spark sessions: the workers' interpreter, shipping functions to them, and error messages."""
 
 import hashlib
 import os
@@ -14,14 +14,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-#: Functions of more bytes are sent to a Connect server once, as a file, instead of within every plan.
+#: Functions of more bytes are sent to a Connect server once, as a file, instead of in every plan.
 LARGE = 1 << 20
-#: Held while the interpreter of a session's functions is another one.
+#: Held while a session's interpreter for functions is replaced.
 CHOOSING = Lock()
 
 
 class SparkError(RuntimeError):
-    """A job that Spark gave up; the message names the cause."""
+    """A failed Spark job; the message names the cause."""
 
 
 def is_connect(frame: Any) -> bool:
@@ -31,9 +31,9 @@ def is_connect(frame: Any) -> bool:
 
 @contextmanager
 def on_drivers_python(frame: Any) -> Iterator[None]:
-    """Functions made here run on the interpreter of the driver, unless PYSPARK_PYTHON or the session names one.
+    """Functions created here run on the driver's interpreter, unless PYSPARK_PYTHON or the session names one.
 
-    One thread at a time, so that fits side by side do not undo each other's choice.
+    One thread at a time, so that concurrent fits do not undo each other's setting.
     """
     if is_connect(frame):
         yield
@@ -50,7 +50,7 @@ def on_drivers_python(frame: Any) -> Iterator[None]:
 
 
 def shipped(frame: Any, task: Any) -> Any:
-    """A task that can be part of a plan; on Connect a large one goes ahead as a file."""
+    """A task that can be part of a plan; on Connect, a large one is uploaded as a file first."""
     if not is_connect(frame):
         return task
     from pyspark import cloudpickle
@@ -68,15 +68,16 @@ def shipped(frame: Any, task: Any) -> Any:
 
 @dataclass(frozen=True)
 class Shipped:
-    """A task in a file that Spark has brought to the workers."""
+    """A task in a file that Spark has distributed to the workers."""
 
     name: str
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """As the task itself."""
+        """Run the task itself."""
         return _fetched(self.name).run(batches)
 
 
+# Spark reuses its workers: a task is unpickled once per worker, not once per partition.
 @lru_cache(1)
 def _fetched(name: str) -> Any:
     from pyspark import SparkFiles
@@ -93,7 +94,7 @@ def collected(frame: Any) -> Any:
 
 
 def _failures(frame: Any) -> tuple[type[Exception], ...]:
-    """What a failed job raises: classic Spark lets some of Java's own errors through."""
+    """Exceptions of a failed job; classic Spark lets some Java errors through."""
     from pyspark.errors import PySparkException
 
     if is_connect(frame):
@@ -104,12 +105,13 @@ def _failures(frame: Any) -> tuple[type[Exception], ...]:
 
 
 def _cause(message: str) -> str:
-    """The line of a failed job that says why."""
+    """The line of a failed job's message that names the reason."""
     if "No module named 'apnc'" in message:
         return (
             "Spark's Python workers do not have apnc. Install it where they run, or set PYSPARK_PYTHON to a Python "
             "that has it before the session starts."
         )
+    # The last exception in Spark's report is the root cause.
     raised = re.findall(r"^([\w.]*(?:Error|Exception|Interrupt)): (.*)$", message, re.M)
     reason = ": ".join(raised[-1]) if raised else message.strip().splitlines()[0]
     return f"The Spark job failed: {reason}"

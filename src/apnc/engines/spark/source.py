@@ -1,4 +1,4 @@
-"""Spark DataFrames as sources: named numeric columns, a column of arrays or of vectors, or a column of objects."""
+"""Spark DataFrames as sources: numeric columns, a column of arrays or vectors, or a column of objects."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,11 +30,11 @@ from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import Packed, TableSource, request_of
 from apnc.typing import Array
 
-#: Types of columns of single values.
+#: Column types of single values.
 SCALARS = {"int": np.int32, "float": np.float32, "double": np.float64}
-#: Memory of an object, about: nothing is known of it.
+#: Rough memory of an object, whose actual size is unknown.
 OBJECT_BYTES = 10_000
-#: Rows by which it is told whether vectors are mostly zeros.
+#: Rows inspected to decide whether vectors are mostly zeros.
 LOOK = 100
 
 
@@ -46,7 +46,7 @@ def open_frame(
     weight_column: str | None = None,
     object_field: str | None = None,
 ) -> Source:
-    """A Spark DataFrame as a source; ``object_field`` makes the values of that column the instances."""
+    """A Spark DataFrame as a source; ``object_field`` names a column whose values are the instances."""
     request = request_of(columns, exclude, id_columns, weight_column)
     if object_field is not None:
         return FrameObjects(frame, object_field, request)
@@ -56,7 +56,7 @@ def open_frame(
 
 
 def _vectors(frame: Any, taken: set[str]) -> tuple[str] | None:
-    """The column of features by Spark's conventions: named so, or else the only one of vectors."""
+    """The feature column by Spark's conventions: the one named so, or else the only one of vectors."""
     free = [field for field in frame.schema.fields if field.name not in taken]
     vectors = [field.name for field in free if is_vector(field.dataType)]
     arrays = [field.name for field in free if field.dataType.typeName() == "array"]
@@ -66,7 +66,7 @@ def _vectors(frame: Any, taken: set[str]) -> tuple[str] | None:
 
 
 class Remote(Source):
-    """What sources on Spark have in common: their rows are read by tasks.
+    """Base class of sources on Spark, whose rows are read by tasks.
 
     Attributes
     ----------
@@ -83,25 +83,25 @@ class Remote(Source):
     skipping = "df.na.drop()"
 
     def data(self, layout: Layout) -> Data:
-        """Chunks on the Spark engine; samples are for the driver's cores."""
+        """Chunks on the Spark engine; samples are handled by the driver's cores."""
         chunks = self.chunks(layout.rows_per_chunk(None, self.read_bytes)).map(Decode(self))
         spread = Spread(layout.threads)
         return Data(chunks, None, compute_dtype(self), self.n_columns, spread=spread, here=False)
 
     def pieces(self, n_rows: int) -> NoReturn:
-        """Not here."""
+        """Not available on the driver."""
         raise SourceError("Rows of a Spark DataFrame stay on the executors.")
 
     def count_missing(self, n_rows: int) -> Missing:
-        """By tasks."""
+        """Count missing values in tasks."""
         return self.chunks(n_rows).reduce(CountMissing(self), Missing.__add__)
 
     def chunks(self, n_rows: int) -> SparkChunks:
-        """Pieces of at most ``n_rows`` rows, not decoded."""
+        """Chunks of at most ``n_rows`` undecoded rows."""
         return SparkChunks(Rows(self.frame.select(*map(quoted, self.used))), Batches(n_rows))
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
-        """The DataFrame with one more column: what an output of a model is for its rows."""
+        """The DataFrame with a model's output as an additional column."""
         from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
         name, type_ = output.name, column_type(output)
@@ -110,7 +110,7 @@ class Remote(Source):
             layout.rows_per_chunk(None, self.read_bytes),
         )
         if name in self.frame.columns:
-            raise ValueError(f"{self.name} has a column {name!r} already; rename or drop it.")
+            raise ValueError(f"{self.name} already has a column {name!r}; rename or drop it.")
         with on_drivers_python(self.frame):
             task = shipped(self.frame, Append(self.used, (Decode(self), *steps), n_rows, type_))
             with warnings.catch_warnings():
@@ -119,12 +119,12 @@ class Remote(Source):
             return _in_rows(self.frame).withColumn(name, function(*map(quoted, self.used)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks need; the DataFrame and what opens it stay with the driver."""
+        """The state that tasks need; the DataFrame cannot be pickled and stays on the driver."""
         return {name: value for name, value in vars(self).items() if name not in ("frame", "_parts")}
 
 
 class FrameSource(Remote, TableSource):
-    """Numbers in a DataFrame; values of a column of arrays or vectors have no names."""
+    """Numeric features in a DataFrame; those in a column of arrays or vectors have no names."""
 
     def __init__(self, name: str, parts: Any, request: Request, drop_null: bool) -> None:
         super().__init__(name, parts, request, drop_null)
@@ -140,7 +140,7 @@ class FrameSource(Remote, TableSource):
         return super().chunks(n_rows)
 
     def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
-        """Array of shape (n, d) or CSR matrix, NaN where a value is null, and weights."""
+        """Array of shape (n, d) or CSR matrix, with NaN for null, and weights."""
         if not self._vectors:
             return super().matrix(piece)
         batch = piece.raw.batches[0]
@@ -158,7 +158,7 @@ class FrameObjects(Remote):
     def __init__(self, frame: Any, field: str, request: Request) -> None:
         if request.columns is not None or request.exclude:
             raise SourceError(
-                "object_field= says what the instances are, so columns= and exclude= have nothing to do."
+                "object_field= already names the instances, so columns= and exclude= cannot be used with it."
             )
         self.name, self.frame, self.object_field = NAME, frame, field
         self.weight_column, self.id_columns = request.weight, request.ids
@@ -177,16 +177,16 @@ class FrameObjects(Remote):
         return batch.column(self.object_field).to_pylist(), weights
 
     def decode(self, piece: Piece) -> Decoded:
-        """Instances that are there."""
+        """Instances that are not missing."""
         return present(self, piece)
 
     def column_names(self) -> Sequence[str]:
-        """The one column that objects are."""
+        """The column of objects."""
         return [self.object_field]
 
 
 class FramePart(Part):
-    """A DataFrame as the one part of a table; vectors are seen as lists."""
+    """A DataFrame as the only part of a table; vectors are treated as lists."""
 
     name = NAME
 
@@ -206,7 +206,7 @@ class FramePart(Part):
         yield pa.RecordBatch.from_arrays([column], [name]), Place(NAME)
 
     def buffers(self, names: Iterable[str]) -> int:
-        """None on the driver."""
+        """No buffers on the driver."""
         return 0
 
 
@@ -216,10 +216,10 @@ def _first_values(frame: Any, name: str, n: int) -> list[Any]:
 
 
 def _in_rows(frame: Any) -> Any:
-    """The same rows, for a function to be applied to.
+    """The same rows, in a form that functions can be applied to.
 
-    Spark 4.3 cannot apply one to what it reads from Parquet, column by column, where there are vectors among the
-    columns. A filter works row by row; this one keeps all, which Spark does not know.
+    Spark 4.3 cannot apply a function to columnar input from Parquet if the columns include vectors. A filter converts
+    the input to rows; this one keeps them all, but the optimiser does not know that.
     """
     from pyspark.sql.functions import spark_partition_id
 
@@ -227,13 +227,13 @@ def _in_rows(frame: Any) -> Any:
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark's expressions take it, whatever is in it."""
+    """A column's name quoted for Spark's expressions."""
     return "`" + name.replace("`", "``") + "`"
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Arrow batches of a partition as chunks of pieces of at most ``n_rows`` rows."""
+    """Splits the Arrow batches of a partition into chunks of at most ``n_rows`` rows."""
 
     n_rows: int
 
@@ -250,7 +250,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class CountMissing:
-    """Map: what is missing in a chunk."""
+    """Map: the missing values of a chunk."""
 
     source: Source
 
@@ -260,7 +260,7 @@ class CountMissing:
 
 @dataclass(frozen=True)
 class Append:
-    """Task: the values of a new column from those of the columns that are used."""
+    """Task: compute the values of a new column from the columns in use."""
 
     names: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -268,7 +268,7 @@ class Append:
     type_: str
 
     def run(self, columns: Iterator[Any]) -> Iterator[Any]:
-        """Arrow arrays, batch for batch."""
+        """Arrow arrays, batch by batch."""
         for arrays in columns:
             batch = pa.RecordBatch.from_arrays([arrays] if len(self.names) == 1 else list(arrays), self.names)
             yield self._of(batch)
@@ -286,13 +286,13 @@ class Append:
 
 
 def column_type(output: Any) -> str:
-    """Spark's type of a column of values; lists of what is no float64 are of float32."""
+    """The Spark type of an output's column; arrays are of float unless the output is float64."""
     value = {np.int32: "int", np.float64: "double"}.get(output.dtype, "float")
     return f"array<{value}>" if output.prefix else value
 
 
 def _as_column(values: Array, type_: str) -> Any:
-    """An array as an Arrow column of integers, or of lists for each row."""
+    """An array as an Arrow column of single values, or of one list per row."""
     if type_ in SCALARS:
         return pa.array(values.astype(SCALARS[type_]))
     item = np.float32 if type_ == "array<float>" else np.float64

@@ -1,4 +1,4 @@
-"""What Spark's Python workers run: a task is the local engine over the chunks of one partition."""
+"""Tasks of Spark's Python workers: each runs the local engine on the chunks of one partition."""
 
 import os
 import pickle
@@ -17,9 +17,9 @@ import pyarrow as pa
 from apnc.engines.contract import Chunk
 from apnc.engines.local import LocalChunks, Step
 
-#: What goes wrong with a machine, not with the data: Spark tries such a task again elsewhere.
+#: Failures of a machine rather than of the data: the task fails, so that Spark retries it elsewhere.
 TRANSIENT = (OSError, MemoryError)
-#: Positions of chunks within a partition.
+#: Upper bound on the chunks of a partition; chunk indices of a partition start at a multiple of it.
 MOST_CHUNKS = 1 << 32
 
 Read = Callable[[Iterable[Any], int], Iterator[Chunk]]
@@ -27,30 +27,30 @@ Combine = Callable[[Any, Any], Any]
 
 
 class LostError(Exception):
-    """Kept chunks that are not on this machine; its argument is the number of their partition."""
+    """Cached chunks are not on this machine; the argument is the number of their partition."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of some partitions: one partial result or none, partitions without their files, failures."""
+    """The outcome of some partitions: at most one partial result, partitions whose files are lost, errors."""
 
     values: tuple[Any, ...] = ()
     lost: tuple[int, ...] = ()
     errors: tuple[Exception, ...] = ()
 
     def packed(self) -> bytes:
-        """As bytes. Sums of float32 values end in zeros, so that a fast compression takes off a quarter and more."""
+        """As bytes, compressed: sums of float32 values end in zeros, so a fast compression saves a quarter or more."""
         return zlib.compress(pickle.dumps((self.values, self.lost, self.errors), protocol=5), 1)
 
     def joined(self, other: "Outcome", combine: Combine) -> "Outcome":
-        """With the outcome of later partitions."""
+        """Combined with the outcome of later partitions."""
         values = self.values + other.values
         total = (combine(*values),) if len(values) == 2 else values
         return Outcome(total, self.lost + other.lost, self.errors + other.errors)
 
 
 def join(outcomes: Iterable[Outcome], combine: Combine) -> Outcome:
-    """Outcomes in order as one."""
+    """Combine outcomes in order."""
     total = Outcome()
     for outcome in outcomes:
         total = total.joined(outcome, combine)
@@ -59,7 +59,7 @@ def join(outcomes: Iterable[Outcome], combine: Combine) -> Outcome:
 
 @dataclass(frozen=True)
 class Work:
-    """How a partition becomes chunks: read, then mapped."""
+    """How a partition is turned into chunks: read, then mapped."""
 
     read: Read
     steps: tuple[Step, ...]
@@ -67,13 +67,14 @@ class Work:
     def chunks(self, batches: Iterable[Any]) -> LocalChunks | None:
         """The chunks on as many threads as the task has cores; None for an empty partition."""
         chunks = self.read(batches, _context().partitionId())
+        # Spark has empty partitions, but a reduce needs at least one chunk.
         first = next(chunks, None)
         return None if first is None else LocalChunks(chain([first], chunks), _context().cpus(), self.steps)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Task: the partial result of a partition."""
+    """Task: compute the partial result of a partition."""
 
     work: Work
     fn: Callable[[Chunk], Any]
@@ -90,6 +91,7 @@ class Fold:
             outcome = Outcome(lost=error.args)
         except TRANSIENT:
             raise
+        # An error in the data is returned, not raised: Spark would retry the task, and wrap the message in its own.
         except Exception as error:
             outcome = Outcome(errors=(portable(error),))
         yield _row(outcome=outcome.packed())
@@ -97,13 +99,13 @@ class Fold:
 
 @dataclass(frozen=True)
 class JoinNeighbours:
-    """Task: the outcomes of ``fan`` neighbouring partitions, which are together here, as one."""
+    """Task: combine the outcomes of ``fan`` neighbouring partitions, which were shuffled to the same task."""
 
     combine: Combine
     fan: int
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """One row for each group."""
+        """One row per group."""
         groups: dict[int, list[tuple[int, Outcome]]] = {}
         for batch in batches:
             for position, outcome in zip(batch["position"].to_pylist(), unpacked(batch), strict=True):
@@ -115,7 +117,7 @@ class JoinNeighbours:
 
 @dataclass(frozen=True)
 class Keep:
-    """Task: the mapped chunks of a partition in a file of the executor; ``run_id`` names their folder."""
+    """Task: write the mapped chunks of a partition to a file on the executor; ``run_id`` names its folder."""
 
     work: Work
     run_id: str
@@ -138,6 +140,7 @@ class Keep:
         folders = folders_of(self.run_id)
         folder = folders[position % len(folders)]
         folder.mkdir(exist_ok=True)
+        # Two attempts of a task may run at once (speculation), so each has a file of its own.
         path = folder / f"{position}-{_context().taskAttemptId()}.npy"
         try:
             with open(path, "wb") as file:
@@ -151,7 +154,7 @@ class Keep:
 
 
 def read_kept(batches: Iterable[Any], position: int) -> Iterator[Chunk]:
-    """Chunks from the files that the rows of an index name."""
+    """Chunks from the files listed in the rows of an index."""
     for batch in batches:
         for path, number in zip(batch["path"].to_pylist(), batch["position"].to_pylist(), strict=True):
             try:
@@ -171,26 +174,27 @@ def _stored(path: str, position: int) -> Iterator[Chunk]:
 
 @dataclass(frozen=True)
 class Forget:
-    """Task: remove what this executor kept."""
+    """Task: remove this executor's cached files."""
 
     run_id: str
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """No rows; those given are read to their end, without which Spark ends the worker."""
+        """Return no rows."""
         for folder in folders_of(self.run_id):
             shutil.rmtree(folder, ignore_errors=True)
+        # Spark kills a worker that does not read its input to the end.
         for _ in batches:
             pass
         yield from ()
 
 
 def folders_of(run_id: str) -> list[Path]:
-    """Where this executor keeps files; in Spark's own local folders, which end with the executor."""
+    """This executor's folders for cached files, in Spark's local folders, which Spark removes with the executor."""
     return [Path(folder) / f"apnc-{run_id}" for folder in os.environ["SPARK_LOCAL_DIRS"].split(",")]
 
 
 def portable(error: Exception) -> Exception:
-    """An exception that can travel; its traceback stays behind."""
+    """An exception that can be pickled; its traceback is lost."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -199,7 +203,7 @@ def portable(error: Exception) -> Exception:
 
 
 def unpacked(rows: Any) -> Iterator[Outcome]:
-    """Outcomes of a table, in its order."""
+    """The outcomes in a table, in row order."""
     return (Outcome(*pickle.loads(zlib.decompress(packed.as_py()))) for packed in rows["outcome"])
 
 

@@ -1,4 +1,4 @@
-"""Columns of Spark's vectors, which reach Python as structs of type, size, indices and values."""
+"""Columns of Spark vectors, which arrive in Python as structs of type, size, indices and values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,17 +12,17 @@ from apnc.sources.columns import unequal
 from apnc.sources.pieces import SourceError
 from apnc.typing import Array
 
-#: Vectors with a smaller share of non-zero values are handled as sparse rows.
+#: Vectors with a smaller share of non-zero values are treated as sparse rows.
 DENSE_SHARE = 0.25
 
 
 def is_vector(type_: Any) -> bool:
-    """Whether a Spark type is that of vectors."""
+    """Whether a Spark type is the vector type."""
     return type(type_).__name__ == "VectorUDT"
 
 
 def mostly_zero(vectors: list[Any]) -> bool:
-    """Whether some vectors are better handled as sparse rows."""
+    """Whether these vectors are better treated as sparse rows."""
     stored = sum(len(vector.values) for vector in vectors)
     return stored < DENSE_SHARE * sum(vector.size for vector in vectors)
 
@@ -51,7 +51,7 @@ def vectors_as_matrix(vectors: Any, width: int, name: str, place: Callable[[int]
 
 
 def _parts_of(vectors: Any, width: int, name: str, place: Callable[[int], str]) -> tuple[Array, Array, Array]:
-    """Which vectors are there, which of them are sparse, and how many values each has (a missing one: 1)."""
+    """Which vectors are not missing, which of them are sparse, and how many values each has (a missing one: 1)."""
     there = vectors.is_valid().to_numpy(zero_copy_only=False)
     kinds = pc.fill_null(_field(vectors, "type"), 1).to_numpy(zero_copy_only=False)
     sparse_ones = there & (kinds == 0)
@@ -67,7 +67,7 @@ def _parts_of(vectors: Any, width: int, name: str, place: Callable[[int], str]) 
 
 
 def _field(vectors: Any, name: str) -> Any:
-    """A field of the structs, null where they are."""
+    """A field of the structs; null where the struct is null."""
     return pc.struct_field(vectors, name)
 
 
