@@ -21,9 +21,9 @@ $(VENV)/.all: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,test,lint,bench]"
 	@touch $@ $(VENV)/.demo
 
-setup: $(VENV)/.all ## Create .venv with everything the repository uses
+setup: $(VENV)/.all ## Create .venv with everything the repository needs
 
-demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and draw the result
+demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and plot the result
 	$(BIN)/python examples/rings.py write
 	$(BIN)/apnc plan demo/rings.parquet --n-clusters 2 --gamma 2 --exclude key
 	$(BIN)/apnc fit demo/rings.parquet --n-clusters 2 --gamma 2 --id-columns key --model demo/rings.apnc --labels demo/labels.parquet
@@ -31,31 +31,31 @@ demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, 
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
 	$(BIN)/python examples/rings.py draw
 
-test: $(VENV)/.all ## Run all tests; those of Spark on local threads, on a cluster of two workers, and on Connect
+test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect
 	@.ci/java
 	$(BIN)/python -m pytest --ignore tests/spark -n 2
 	APNC_SPARK=local $(BIN)/python -m pytest tests/spark -n 2 --dist loadfile
 	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_failures.py
 	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_fit.py -k "test_engine or same or vectors"
 
-lint: $(VENV)/.all ## Check format, style and types
+lint: $(VENV)/.all ## Check formatting, style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: $(VENV)/.all ## Rewrite the sources in the project's format
+format: $(VENV)/.all ## Format the sources
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.all ## Compare with others side by side (an hour); rows to benchmarks/results, page to docs
+bench: $(VENV)/.all ## Compare with other libraries (about an hour); writes benchmarks/results and docs/benchmarks.md
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.render
 
-bench-smoke: $(VENV)/.all ## The same in small, to see that benchmarks still run
+bench-smoke: $(VENV)/.all ## Run the benchmarks on tiny data, to see that they still work
 	$(BIN)/python -m benchmarks.run --smoke --out $(VENV)/bench-smoke.jsonl
 	$(BIN)/python -m benchmarks.render --rows $(VENV)/bench-smoke.jsonl --page $(VENV)/bench-smoke.md
 
-paper: $(VENV)/.all ## Measure what is missing of the paper's tables (hours; data in APNC_DATA) and write the pages
+paper: $(VENV)/.all ## Measure what is missing of the paper's tables (hours; data in APNC_DATA) and render the pages
 	$(BIN)/python -m benchmarks.paper all
 	$(BIN)/python -m benchmarks.paper render
 

@@ -397,7 +397,7 @@ OVER_SEEDS = {
 
 CASES = {
     "peaks": Case(
-        "What the machine can do",
+        "Peak rates of the machine",
         sizes({"seconds": 1}, seconds=4),
         peaks.prepare,
         {"sgemm": peaks.sgemm, "fp_add": peaks.fp_add, "bandwidth": peaks.bandwidth},
@@ -471,7 +471,7 @@ CASES = {
         repetitions=1,
     ),
     "covtype_pca": Case(
-        "The same with scikit-learn's embedding truncated to m by PCA",
+        "CovType, l=1500, with scikit-learn's embedding truncated to m by PCA",
         sizes(SMALL_FIT, n=581_012, l=1500, m=500, iterations=20),
         prepare_covtype,
         {"apnc": fit_apnc(), "scikit-learn Nystroem + PCA + KMeans": fit_sklearn(truncate=True)},
@@ -490,7 +490,7 @@ CASES = {
         {"float32": fit_apnc(dtype=np.float32), "float64": fit_apnc(dtype=np.float64)},
     ),
     "restarts": Case(
-        "Starts on the sample, 100,000 x 50, k=100: one start against ten",
+        "Starts on the sample, 100,000 x 50, k=100: one start and ten",
         sizes(SMALL_FIT | {"k": 10}, n=100_000, d=50, k=100, l=500, m=300, iterations=20),
         prepare_generated,
         {
@@ -499,13 +499,13 @@ CASES = {
         },
     ),
     "exact": Case(
-        "Exact kernel k-means in numpy, 8,000 x 50, k=10, against l=300",
+        "Exact kernel k-means in numpy and l=300, 8,000 x 50, k=10",
         sizes({"n": 1000}, n=8000, d=50, k=10, l=300, m=300, iterations=20),
         prepare_generated,
         {"apnc": fit_apnc(), "numpy exact": fit_exact},
     ),
     "threads": Case(
-        "One thread against two, 200,000 x 200, l=500 m=300 k=50",
+        "One thread and two, 200,000 x 200, l=500 m=300 k=50",
         sizes(SMALL_FIT, n=200_000, d=200, k=50, l=500, m=300, iterations=20),
         prepare_generated,
         {"1 thread": fit_apnc(n_jobs=1), "2 threads": fit_apnc(n_jobs=2)},
@@ -523,7 +523,7 @@ CASES = {
         {"apnc, from the file": streaming.fit_spilled},
     ),
     "overlap": Case(
-        "One pass of Algorithm 1 over the file of 1 M rows",
+        "One pass of Algorithm 1 over the Parquet file of 1 M rows",
         sizes({"n": 20_000}, n=1_000_000, **STREAM),
         streaming.prepare,
         {
@@ -546,7 +546,7 @@ CASES = {
         repetitions=1,
     ),
     "plan_covtype": Case(
-        "What `apnc plan` says and what a fit takes: CovType, k=7",
+        "`apnc plan` and the fit it forecasts: CovType, k=7",
         sizes({"n": 5000}, n=581_012, d=54, k=7),
         streaming.prepare_file,
         {"apnc plan": streaming.planned, "apnc fit": streaming.fitted},

@@ -23,7 +23,7 @@ Table = dict[str, dict[str, list[Row]]]
 
 @dataclass(frozen=True)
 class Bar:
-    """A promise: a value computed from the rows, and the bound it must keep."""
+    """A target: a value computed from the rows, and the bound it must meet."""
 
     what: str
     value: Callable[[Table], float]
@@ -65,7 +65,7 @@ def of_sgemm(table: Table) -> float:
 
 
 def of_fp_add(contestant: str) -> Callable[[Table], float]:
-    """An element of an L1 distance is two additions."""
+    """Share of the FP-add peak; each element of an L1 distance takes two additions."""
 
     def share(table: Table) -> float:
         rate = median(table, "l1_pass", contestant, "elements") / median(table, "l1_pass", contestant)
@@ -75,7 +75,7 @@ def of_fp_add(contestant: str) -> Callable[[Table], float]:
 
 
 def over_roofline(contestant: str) -> Callable[[Table], float]:
-    """Seconds over the sum of what each part of the work takes at the machine's measured rate."""
+    """Seconds, relative to the sum of what each part of the work takes at the machine's measured peak."""
 
     def factor(table: Table) -> float:
         rows = table["imagenet"][contestant]
@@ -93,7 +93,7 @@ FROM_FILE = "apnc, from the file"
 
 
 def seconds_per_row(table: Table) -> float:
-    """A row of the large file over a row of the small one."""
+    """Seconds per row of the large file, relative to the small one."""
     large, small = (
         median(table, case, FROM_FILE) / median(table, case, FROM_FILE, "n_rows")
         for case in ("stream_10m", "stream_1m")
@@ -117,7 +117,7 @@ def same_labels(table: Table) -> float:
 
 
 def off_by(case: str, key: str) -> Callable[[Table], float]:
-    """The larger of what was planned and what was found over the smaller."""
+    """The larger of the planned and the measured value over the smaller."""
 
     def factor(table: Table) -> float:
         both = [median(table, case, name, key) for name in ("apnc plan", "apnc fit")]
@@ -128,44 +128,54 @@ def off_by(case: str, key: str) -> Callable[[Table], float]:
 
 NYSTROEM = "scikit-learn Nystroem + KMeans"
 BARS = [
-    Bar("embedding: share of the SGEMM peak", of_sgemm, 0.9, True),
-    Bar("L1 pass, bounds off: share of the FP-add limit", of_fp_add("apnc, every row searched"), 0.7, True),
+    Bar("embedding: fraction of the SGEMM peak", of_sgemm, 0.9, True),
     Bar(
-        "L1 pass: times faster than scikit-learn",
+        "L1 pass, bounds off: fraction of the FP-add limit", of_fp_add("apnc, every row searched"), 0.7, True
+    ),
+    Bar(
+        "L1 pass: speedup over scikit-learn",
         ratio("l1_pass", "scikit-learn manhattan", "apnc"),
         20,
         True,
     ),
-    Bar("L2 pass, k=164: time over faiss", ratio("l2_pass_k164", "apnc", "faiss"), 0.9, False),
-    Bar("L2 pass, k=7: time over faiss", ratio("l2_pass_k7", "apnc", "faiss"), 0.6, False),
-    Bar("CovType l=500: times faster than scikit-learn", ratio("covtype_l500", NYSTROEM, "apnc"), 3, True),
-    Bar("CovType l=1500: times faster", ratio("covtype_l1500", NYSTROEM, "apnc"), 5, True),
+    Bar("L2 pass, k=164: time relative to faiss", ratio("l2_pass_k164", "apnc", "faiss"), 0.9, False),
+    Bar("L2 pass, k=7: time relative to faiss", ratio("l2_pass_k7", "apnc", "faiss"), 0.6, False),
+    Bar("CovType l=500: speedup over scikit-learn", ratio("covtype_l500", NYSTROEM, "apnc"), 3, True),
+    Bar("CovType l=1500: speedup over scikit-learn", ratio("covtype_l1500", NYSTROEM, "apnc"), 5, True),
     Bar(
-        "CovType l=500: peak memory over its",
+        "CovType l=500: peak memory relative to scikit-learn",
         ratio("covtype_l500", "apnc", NYSTROEM, "peak_bytes"),
         0.6,
         False,
     ),
     Bar(
-        "CovType l=1500: peak memory over its",
+        "CovType l=1500: peak memory relative to scikit-learn",
         ratio("covtype_l1500", "apnc", NYSTROEM, "peak_bytes"),
         0.3,
         False,
     ),
-    Bar("CovType l=500: mean NMI less its", difference("covtype_nmi_l500", "apnc", NYSTROEM, "nmi"), 0, True),
     Bar(
-        "CovType l=1500: mean NMI less its", difference("covtype_nmi_l1500", "apnc", NYSTROEM, "nmi"), 0, True
+        "CovType l=500: mean NMI minus scikit-learn's",
+        difference("covtype_nmi_l500", "apnc", NYSTROEM, "nmi"),
+        0,
+        True,
     ),
-    Bar("1,262,102 x 900, nystroem: time over the roofline", over_roofline("apnc"), 1.3, False),
-    Bar("1,262,102 x 900, stable: time over the roofline", over_roofline("apnc stable"), 1.3, False),
-    Bar("float64 rows: time over float32 rows", ratio("float64", "float64", "float32"), 2.3, False),
-    Bar("Parquet, 10 M over 1 M rows: seconds a row", seconds_per_row, 1.2, False),
-    Bar("Parquet, 1 M rows: peak memory over the limit", of_limit("stream_1m"), 1.15, False),
-    Bar("Parquet, 10 M rows: peak memory over the limit", of_limit("stream_10m"), 1.15, False),
-    Bar("Parquet: reading and computing over the slower alone", overlap, 1.25, False),
-    Bar("Parquet, 1 M rows: share of runs with the labels of rows in memory", same_labels, 1, True),
     Bar(
-        "Spark engine: time over the local engine",
+        "CovType l=1500: mean NMI minus scikit-learn's",
+        difference("covtype_nmi_l1500", "apnc", NYSTROEM, "nmi"),
+        0,
+        True,
+    ),
+    Bar("1,262,102 x 900, nystroem: time relative to the roofline", over_roofline("apnc"), 1.3, False),
+    Bar("1,262,102 x 900, stable: time relative to the roofline", over_roofline("apnc stable"), 1.3, False),
+    Bar("float64 rows: time relative to float32 rows", ratio("float64", "float64", "float32"), 2.3, False),
+    Bar("Parquet: seconds per row, 10 M rows relative to 1 M", seconds_per_row, 1.2, False),
+    Bar("Parquet, 1 M rows: peak memory relative to the limit", of_limit("stream_1m"), 1.15, False),
+    Bar("Parquet, 10 M rows: peak memory relative to the limit", of_limit("stream_10m"), 1.15, False),
+    Bar("Parquet: reading and computing together, relative to the slower alone", overlap, 1.25, False),
+    Bar("Parquet, 1 M rows: fraction of runs with the same labels as rows in memory", same_labels, 1, True),
+    Bar(
+        "Spark engine: time relative to the local engine",
         ratio("spark", "apnc, Spark engine", "apnc, local engine"),
         5,
         False,
@@ -175,13 +185,13 @@ BARS = [
         for name in ("Fourier", "Nystroem")
         for bar in (
             Bar(
-                f"Spark engine: time over {name} features + MLlib",
+                f"Spark engine: time relative to {name} features + MLlib",
                 ratio("spark", "apnc, Spark engine", f"{name} features in a pandas UDF + MLlib KMeans"),
                 1,
                 False,
             ),
             Bar(
-                f"Spark engine: NMI less that of {name} features + MLlib",
+                f"Spark engine: NMI minus that of {name} features + MLlib",
                 difference(
                     "spark", "apnc, Spark engine", f"{name} features in a pandas UDF + MLlib KMeans", "nmi"
                 ),
@@ -198,9 +208,9 @@ BARS = [
             Bar(f"apnc plan, {name}: memory off by a factor of", off_by(case, "peak_bytes"), 1.25, False),
         )
     ),
-    Bar("two threads: times faster than one", ratio("threads", "1 thread", "2 threads"), 1.5, True),
+    Bar("two threads: speedup over one", ratio("threads", "1 thread", "2 threads"), 1.5, True),
     Bar(
-        "import: seconds more than scikit-learn's KMeans",
+        "import: seconds more than for scikit-learn's KMeans",
         difference("import", "import apnc", "scikit-learn KMeans", "seconds"),
         0.1,
         False,
@@ -208,29 +218,30 @@ BARS = [
 ]
 
 
-NOTES = """## What limits
+NOTES = """## What limits the speed
 
-- **Embedding.** The share of the SGEMM peak counts 2 n l (d + m) operations. The Nystroem block is triangular
-  ([decision 17](decisions/17-triangular-coefficients.md)), so a few percent of them are left out. Into one array
-  there is also the first touch of its memory, which took 0.1 to 1.5 s a GB when tried on this machine.
-- **L1 pass.** The FP-add limit counts two additions an element. The loop takes a maximum and a fused multiply-add
-  instead, which go through different units, so it may pass the limit (docs/decisions/14-compiled-loops.md).
-- **CovType.** By a profile at l = 500, two fifths of the fit is products at the SGEMM rate; a quarter is the first
-  touch of the 1.16 GB of Y; the rest is passes, each of which reads Y once. Contestants stop when no label changes,
-  after 7 to 20 iterations by the seed, which decides more of a ratio than anything else. The NMI of single random
+- **Embedding.** The fraction of the SGEMM peak counts 2 n l (d + m) operations. The Nystroem block is triangular
+  ([decision 17](decisions/17-triangular-coefficients.md)), so a few percent of them are skipped. Writing to one array
+  adds page faults on its memory, which took 0.1 to 1.5 s per GB when tried on this machine.
+- **L1 pass.** The FP-add limit counts two additions per element. The loop uses a maximum and a fused multiply-add
+  instead, which run on different execution units, so it may exceed the limit
+  ([decision 14](decisions/14-compiled-loops.md)).
+- **CovType.** In a profile at l = 500, two fifths of the fit are products at the SGEMM rate, a quarter is page faults
+  on the 1.16 GB of Y, and the rest is passes, each of which reads Y once. Contestants stop when no label changes, after
+  7 to 20 iterations depending on the seed, which affects a ratio more than anything else. The NMI of single random
   starts has two modes (about 10 and about 15) for every contestant; means over seeds have their own cases.
-- **Reading and computing.** Unpacking Parquet is work for the processor too. With two cores the pass cannot take
-  less than half of the processor time of reading and computing together (`cpu_seconds` in the rows).
+- **Reading and computing.** Decoding Parquet takes processor time too. With two cores the pass cannot take less than
+  half of the processor time of reading and computing together (`cpu_seconds` in the rows).
 
-## More cores than two
+## More than two cores
 
-Nothing in a pass is serial but the sum of partial results: k m additions a chunk, against 2 k m a row for its
-distances, so with chunks of 1,000 rows and more the share of the serial part is below 1 / 2000 of a core's work.
-Chunks wait in a queue of two a core, memory grows by two chunks (16 MB each) a core, and the order in which partial
-sums are added does not depend on the number of cores. The reader of a file is one thread, decoding is done by the
-workers: reading alone took less than half of what computing alone took on two cores (the last case but two), so
-from about four cores on a file like that one would limit the pass. Small k and many cores are bound by memory
-bandwidth: one read of Y a pass. Only a machine of two cores was there to measure.
+The only serial part of a pass is the sum of partial results: k m additions per chunk, against 2 k m per row for the
+distances, so with chunks of 1,000 rows or more the serial part is below 1 / 2000 of a core's work. Chunks wait in a
+queue of two per core, memory grows by two chunks (16 MB each) per core, and the order in which partial sums are added
+does not depend on the number of cores. One thread reads the file, and the workers decode: reading alone took less than
+half of the time of computing alone on two cores (see the pass of Algorithm 1 below), so from about four cores on, such
+a file would limit the pass. With small k and many cores the limit is memory bandwidth: one read of Y per pass. Only a
+machine with two cores was available for measurements.
 """
 
 
@@ -246,13 +257,13 @@ def page(table: Table) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items() if version)
     parts = [
         "# Benchmarks",
-        "Rendered from `benchmarks/results/speed.jsonl` by `python -m benchmarks.render`; `make bench` measures anew. "
-        f"{first['cores']} cores ({first['machine']}), Python {first['python']}, {versions}. Each measurement is a "
-        "process of its own, repetitions are interleaved, medians are shown. The machine is shared and noisy: ratios "
-        "within one case carry over, seconds do not. Cases may have been measured at different times of a day.",
-        "## What was promised",
+        "Rendered from `benchmarks/results/speed.jsonl` by `python -m benchmarks.render`; `make bench` measures again. "
+        f"{first['cores']} cores ({first['machine']}), Python {first['python']}, {versions}. Each measurement runs in "
+        "its own process, repetitions are interleaved, and medians are shown. The machine is shared and noisy: ratios "
+        "within a case are meaningful, absolute seconds less so. Cases may have been measured at different times.",
+        "## Targets",
         "\n".join(
-            ["| | bar | found | kept |", "| --- | --- | --- | --- |", *(bar.line(table) for bar in BARS)]
+            ["| | target | measured | met |", "| --- | --- | --- | --- |", *(bar.line(table) for bar in BARS)]
         ),
         NOTES.strip(),
         "![Seconds of each contestant](images/benchmarks.png)",
@@ -265,13 +276,13 @@ def page(table: Table) -> str:
 def section(case: str, contestants: dict[str, list[Row]]) -> str:
     lines = [f"### {CASES[case].title}", ""]
     if case == "peaks":
-        lines += ["| limit | best of the run |", "| --- | --- |"]
+        lines += ["| limit | best measured |", "| --- | --- |"]
         lines += [
             f"| {name} | {max(row['rate'] for row in rows) / 1e9:.1f} G/s |"
             for name, rows in contestants.items()
         ]
         return "\n".join(lines)
-    lines += ["| | seconds | smallest to largest | peak memory | NMI |", "| --- | --- | --- | --- | --- |"]
+    lines += ["| | seconds | range | peak memory | NMI |", "| --- | --- | --- | --- | --- |"]
     return "\n".join(lines + [measured(name, rows) for name, rows in contestants.items()])
 
 
@@ -287,7 +298,7 @@ def measured(name: str, rows: list[Row]) -> str:
 
 
 def draw(table: Table, path: Path) -> None:
-    """Seconds of every contestant, one panel a case, relative to apnc's own."""
+    """Seconds of every contestant, one panel per case."""
     from matplotlib.figure import Figure
 
     cases = [

@@ -1,7 +1,7 @@
-"""The data and the picture of ``make demo``: two rings, 200,000 rows.
+"""Data and plot for ``make demo``: two rings, 200,000 rows.
 
-python examples/rings.py write    the rings to demo/rings.parquet, which ring is which to demo/truth.parquet
-python examples/rings.py draw     the labels in demo/labels.parquet beside those of k-means, to demo/rings.png
+python examples/rings.py write    write the rows to demo/rings.parquet and the true rings to demo/truth.parquet
+python examples/rings.py draw     plot demo/labels.parquet next to the labels of k-means, to demo/rings.png
 """
 
 import sys
@@ -28,7 +28,7 @@ def write():
 
 
 def draw():
-    """The same 3,000 random rows under each result."""
+    """Plot the same 3,000 random rows for each result."""
     table = pq.read_table(FOLDER / "rings.parquet")
     X = np.column_stack([table["x"], table["y"]])
     truth = pq.read_table(FOLDER / "truth.parquet")["ring"].to_numpy()
@@ -46,7 +46,7 @@ def draw():
         axes.spines[:].set_visible(False)
     figure.suptitle(f"Two rings, {len(X):,} rows", fontsize=15, weight="bold", color="#333333")
     figure.savefig(FOLDER / "rings.png", dpi=110)
-    print(f"Picture: {FOLDER / 'rings.png'}")
+    print(f"Plot: {FOLDER / 'rings.png'}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The ablation and the starts: what each part of the method is worth."""
+"""Ablation and starts: what each part of the method contributes."""
 
 import statistics
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from benchmarks.paper.starting import STARTS
 from benchmarks.paper.tables import TABLES, Part
 from benchmarks.paper.variants import ABLATION, NYSTROEM, STABLE
 
-#: Cells in which the t-test finds a variant above (1) or below (-1) what it changes, or neither (0).
+#: Cells in which the t-test finds a variant better (1) or worse (-1) than its reference, or neither (0).
 Count = dict[int, int]
 
 
@@ -27,10 +27,10 @@ def ablation(rows: Rows) -> list[Block]:
 def verdicts(found: dict[str, Count]) -> list[Block]:
     lines = tuple((name, changes(name), *map(str, count.values())) for name, count in found.items())
     choices = [count for name, count in found.items() if name.endswith("landmarks")]
-    said = "In how many of the cells below the t-test finds a variant better or worse than what it changes."
+    said = "In how many of the cells below the t-test finds a variant better or worse than its reference."
     if all(any(count.values()) and not count[1] for count in choices):
-        said += " No choice of landmarks is better than uniform ones anywhere, so apnc offers none."
-    return [Text(said), Grid(("variant", "of", "better", "worse", "not told apart"), lines)]
+        said += " No way of choosing landmarks beats uniform sampling anywhere, so apnc offers none."
+    return [Text(said), Grid(("variant", "reference", "better", "worse", "no difference found"), lines)]
 
 
 def counted(rows: Rows) -> dict[str, Count]:
@@ -59,7 +59,7 @@ def compared(values: list[float], others: list[float]) -> int:
 
 
 def _ablation(rows: Rows, part: Part) -> Grid:
-    """Bold: the best variant and those not told apart from it, for each l."""
+    """Bold: the best variant for each l and those that the t-test cannot distinguish from it."""
     best = {
         l: leaders({m: rows.values(key("ablation", part, m, l), "nmi") for m in part.methods})
         for l in part.landmarks
@@ -86,13 +86,13 @@ def _residual(values: list[float]) -> str:
 def starts(rows: Rows) -> list[Block]:
     runs = [row for row in rows.all if row["table"] == "starts" and "filled" in row]
     lost = sum(row["filled"] < row["k"] for row in runs)
-    blocks: list[Block] = [Text(f"In {lost} of {len(runs)} runs here a cluster was lost.")] if runs else []
+    blocks: list[Block] = [Text(f"{lost} of {len(runs)} runs lost a cluster.")] if runs else []
     for part in TABLES["starts"].parts:
         blocks.append(Heading(3, title_of(part, rows, "starts")))
         if not has_rows("starts", rows, part):
             blocks.append(Text("Not measured yet."))
             continue
-        blocks.append(Grid(("NMI (%), clusters that hold rows", *STARTS), tuple(_starts(rows, part))))
+        blocks.append(Grid(("NMI (%), non-empty clusters", *STARTS), tuple(_starts(rows, part))))
     return blocks
 
 

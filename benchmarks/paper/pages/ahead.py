@@ -1,4 +1,4 @@
-"""Where another method is ahead of APNC: a reader should not have to search for it."""
+"""Where another method is ahead of APNC, so that readers need not search for it."""
 
 import statistics
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ def ahead(rows: Rows) -> list[Block]:
     lines = tuple(
         line for table in COMPARED for part in TABLES[table].parts for line in _ahead(table, rows, part)
     )
-    header = ("", "method", "NMI (%)", "best of APNC", "NMI (%)", "told apart by the t-test")
+    header = ("", "method", "NMI (%)", "best of APNC", "NMI (%)", "significant (t-test)")
     said = (
-        "Methods whose best mean over all l is above the best of APNC's. Exact kernel k-means is what all "
-        "approximate, so it is not among them."
+        "Methods whose best mean over all l is higher than APNC's best. Exact kernel k-means is left out, because it "
+        "is what all methods approximate."
     )
     return [
         Heading(2, "Where another method is ahead"),

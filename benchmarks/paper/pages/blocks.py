@@ -1,9 +1,9 @@
-"""What a page consists of."""
+"""Building blocks of a page."""
 
 import textwrap
 from dataclasses import dataclass
 
-#: Letters in a line of Markdown.
+#: Columns in a line of Markdown.
 WIDTH = 120
 
 
@@ -28,7 +28,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart as SVG, with a sentence below; Markdown leaves it out."""
+    """A chart as SVG with a caption; left out of Markdown."""
 
     svg: str
     caption: str

@@ -1,4 +1,4 @@
-"""Charts as SVG, drawn in a box as wide as a phone; colours come from the page's style sheet."""
+"""Charts as SVG, sized for a phone screen; colours come from the page's style sheet."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,14 +7,14 @@ from html import escape
 
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 12, 26, 36
-#: Numbers that differ by more than this factor are drawn by their logarithms.
+#: Values that differ by more than this factor get a logarithmic axis.
 MANY_SIZES = 30
 MARKS = ("circle", "square", "diamond", "triangle")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A mean and its spread at one place of the horizontal axis."""
+    """A mean and its spread at one position on the horizontal axis."""
 
     x: float
     y: float
@@ -23,7 +23,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers to places on the page, by their logarithms if ``log``."""
+    """Maps values to positions on the page, logarithmically if ``log``."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class Axis:
 
     @classmethod
     def around(cls, points: Sequence[Point], start: float, end: float) -> "Axis":
-        """With room for all points and their errors; numbers of many sizes by logarithms."""
+        """An axis with room for all points and their error bars; logarithmic for a wide range of values."""
         values = [point.y for point in points]
         if min(values) > 0 and max(values) > MANY_SIZES * min(values):
             return cls(min(values) / 1.5, max(values) * 1.5, start, end, log=True)
@@ -69,7 +69,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def line_chart(title: str, x_name: str, y_name: str, series: Mapping[str, Sequence[Point]]) -> str:
-    """Lines with error bars, one for each series; places on the horizontal axis are evenly spaced."""
+    """One line with error bars per series; positions on the horizontal axis are evenly spaced."""
     places = sorted({point.x for points in series.values() for point in points})
     across = Axis(0, max(1, len(places) - 1), LEFT + 24, WIDTH - RIGHT - 24)
     up = Axis.around([point for points in series.values() for point in points], HEIGHT - BOTTOM, TOP)
@@ -84,7 +84,7 @@ def line_chart(title: str, x_name: str, y_name: str, series: Mapping[str, Sequen
 
 
 def stacked_bars(title: str, unit: str, parts: Sequence[str], bars: Mapping[str, Sequence[float]]) -> str:
-    """Horizontal bars, each a sum of parts."""
+    """Horizontal bars, each the sum of its parts."""
     height = TOP + 30 * len(bars) + 6
     across = Axis(0, max(sum(values) for values in bars.values()) * 1.18, 112, WIDTH - RIGHT)
     drawn = [f'<text class="title" x="8" y="16">{escape(title)}</text>']

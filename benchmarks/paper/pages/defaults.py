@@ -1,4 +1,4 @@
-"""The defaults: what components, starts and random sums are worth, seed by seed against one of them."""
+"""The defaults: what components, starts and random sums contribute, paired by seed with a reference."""
 
 import statistics
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from benchmarks.paper.pages.nmi import has_rows, key, title_of
 from benchmarks.paper.pages.numbers import Rows, mean_and_spread, seconds, spread
 from benchmarks.paper.tables import TABLES, Part
 
-#: What a default may lose at most: so many points of NMI, or so many standard errors of the paired difference.
+#: The most a default may lose: points of NMI, or standard errors of the paired difference.
 POINTS, ERRORS = 0.5, 2.0
 
 
@@ -39,7 +39,7 @@ def _lines(rows: Rows, part: Part) -> Iterator[tuple[str, ...]]:
 
 
 def paired(rows: Rows, part: Part, method: str) -> tuple[float, float] | None:
-    """Mean difference in NMI to what a method changes, over the seeds that both have, and its standard error."""
+    """Mean difference in NMI from the reference, over the seeds that both have, and its standard error."""
     plain = STABLE_FIXED if method.startswith("stable") else FIXED
     found, other = (
         {row["seed"]: row["nmi"] for row in rows.cell(key("defaults", part, name, None)) if "nmi" in row}

@@ -1,4 +1,4 @@
-"""Blocks as one HTML file that needs nothing else."""
+"""Blocks as one self-contained HTML file."""
 
 import re
 from html import escape
@@ -69,7 +69,7 @@ def html(title: str, blocks: list[Block]) -> str:
 
 
 def _grouped(blocks: list[Block]) -> list[str]:
-    """Charts that follow each other share a grid."""
+    """Put consecutive charts into one grid."""
     parts: list[str] = []
     inside = False
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Tables 1, 1b and 2: NMI of every method and l, the paper's beside ours, and the charts of them."""
+"""Tables 1, 1b and 2: NMI for every method and l next to the paper's, with charts."""
 
 import statistics
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ GENERATED = "generated, for speed only"
 
 
 def parts_of(table: str, rows: Rows, part: Part, reported: Published) -> list[Block]:
-    """A heading, the table, and the charts of one data set and kernel."""
+    """Heading, table and charts for one data set and kernel."""
     if not has_rows(table, rows, part):
         return [Heading(3, title_of(part, rows, table)), Text("Not measured yet.")]
     heading = Heading(3, title_of(part, rows, table))
@@ -86,7 +86,7 @@ def _nmi(
 
 
 def speed(table: str, rows: Rows, part: Part) -> list[Block]:
-    """Seconds of generated data of the paper's size; it has no classes to find."""
+    """Seconds on generated data of the paper's size, which has no classes to find."""
     if table == "table2":
         return [time_grid(rows, part)]
     lines = [
@@ -97,7 +97,7 @@ def speed(table: str, rows: Rows, part: Part) -> list[Block]:
 
 
 def time_grid(rows: Rows, part: Part) -> Grid:
-    """Table 2, right: seconds of embedding and clustering here, beside the paper's minutes on 20 machines."""
+    """Table 2, right: our seconds for embedding and clustering next to the paper's minutes on 20 machines."""
     lines = []
     for method in (method for method in part.methods if method in APNC):
         minutes = published.EMBEDDING_MINUTES.get((part.dataset, method), {})
@@ -118,12 +118,12 @@ def _minutes(minutes: float | None) -> str:
 
 
 def total_grid(table: str, rows: Rows, part: Part) -> Grid:
-    """Seconds of a whole run, all methods."""
+    """Total seconds of a run, for all methods."""
     lines = [
         (method, *(seconds(rows.values(key(table, part, method, l), "seconds")) for l in part.landmarks))
         for method in part.methods
     ]
-    return Grid(("seconds, all in all", *(f"l = {l}" for l in part.landmarks)), tuple(lines))
+    return Grid(("seconds in total", *(f"l = {l}" for l in part.landmarks)), tuple(lines))
 
 
 def charts(table: str, rows: Rows, part: Part) -> list[Block]:

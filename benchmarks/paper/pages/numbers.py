@@ -1,4 +1,4 @@
-"""Rows by cell, and numbers of several runs: mean, standard deviation, and which methods share the first place."""
+"""Rows by cell, and statistics over runs: mean, standard deviation, and which methods share first place."""
 
 import statistics
 import warnings
@@ -65,7 +65,7 @@ def seconds(values: Sequence[float]) -> str:
 
 
 def leaders(groups: Mapping[str, Sequence[float]]) -> set[str]:
-    """The method of highest mean, and all that a t-test at 95 % does not tell from it (Welch's)."""
+    """The method with the highest mean, and all that Welch's t-test at 95 % cannot distinguish from it."""
     known = {name: list(values) for name, values in groups.items() if values}
     if not known:
         return set()

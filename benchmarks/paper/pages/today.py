@@ -1,4 +1,4 @@
-"""What people use today, a table that the paper lacks; and what failed."""
+"""What people use today, a table that is not in the paper; and the runs that failed."""
 
 import statistics
 
@@ -72,6 +72,6 @@ def failures(rows: Rows) -> list[Block]:
         return [Heading(2, "Runs without a result"), Text("None.")]
     return [
         Heading(2, "Runs without a result"),
-        Text("A run beyond its time limit ends its cell: the runs after it are not tried."),
+        Text("A run that exceeds its time limit ends its cell: later runs are not tried."),
         Grid(("table", "data", "method", "l", "why"), tuple(found)),
     ]
