@@ -257,4 +257,4 @@ def test_lost_clusters_are_counted():
     rows = [
         row | {"k": 10, "n": 100, "filled": filled} for row, filled in zip(runs, (10, 9, 10), strict=True)
     ]
-    assert "In 1 of 3 runs here a cluster was lost." in markdown(starts(Rows(rows)))
+    assert "1 of 3 runs lost a cluster." in markdown(starts(Rows(rows)))
