@@ -100,6 +100,18 @@ def fetch_newsgroups() -> Dataset:
     return of(X, y)
 
 
+def digits() -> Dataset:
+    from sklearn.datasets import load_digits
+
+    return of(*load_digits(return_X_y=True))
+
+
+def rings() -> Dataset:
+    from sklearn.datasets import make_circles
+
+    return of(*make_circles(5000, factor=0.3, noise=0.05, random_state=0))
+
+
 def read_given(variable: str) -> Dataset:
     """Arrays ``X`` and ``y`` of the .npz file that an environment variable names."""
     with np.load(os.environ[variable]) as file:
@@ -132,6 +144,7 @@ class Source:
     ----------
     title : what tables call it.
     files : those needed in the data folder, and ``read`` to read them from there.
+    carried : rows that scikit-learn brings along or makes.
     fetch : the public way, which downloads.
     variable : environment variable with the path of an .npz file.
     generate : rows of the same shape, for speed only.
@@ -141,6 +154,7 @@ class Source:
     title: str
     files: tuple[str, ...] = ()
     read: Callable[[Path], Dataset] | None = None
+    carried: Callable[[], Dataset] | None = None
     fetch: Callable[[], Dataset] | None = None
     variable: str | None = None
     generate: Callable[[int | None], Dataset] | None = None
@@ -164,7 +178,7 @@ class Source:
 
     def missing(self, fetch: bool) -> str | None:
         """What to do to have it; None if it is there."""
-        if self.in_folder or self.given or self.generate or (fetch and self.fetch):
+        if self.in_folder or self.given or self.carried or self.generate or (fetch and self.fetch):
             return None
         public = " or --fetch to download it" if self.fetch else ""
         return f"set APNC_DATA to the folder that holds {', '.join(self.files)}{public}"
@@ -173,6 +187,8 @@ class Source:
         """At most ``rows`` of it."""
         if (folder := self.in_folder) is not None and self.read is not None:
             return self.read(folder).first(rows)
+        if self.carried is not None:
+            return self.carried().first(rows)
         if self.given:
             return read_given(str(self.variable)).first(rows)
         if self.generate is not None:
@@ -183,13 +199,15 @@ class Source:
 
 
 SOURCES = {
-    "usps": Source("USPS", ("usps.npz",), read_usps, fetch_usps),
-    "mnist": Source("MNIST", ("mnist.npz",), read_mnist, fetch_mnist),
-    "covtype": Source("CovType", ("covtype.npz",), read_covtype, fetch_covtype),
+    "usps": Source("USPS", ("usps.npz",), read_usps, fetch=fetch_usps),
+    "mnist": Source("MNIST", ("mnist.npz",), read_mnist, fetch=fetch_mnist),
+    "covtype": Source("CovType", ("covtype.npz",), read_covtype, fetch=fetch_covtype),
     "rcv1": Source("RCV1, 18,385 documents", ("rcv1_X.npz", "rcv1_y.npz"), read_rcv1),
     "newsgroups": Source(
-        "20 Newsgroups", ("20newsgroups_X.npz", "20newsgroups_y.npz"), read_newsgroups, fetch_newsgroups
+        "20 Newsgroups", ("20newsgroups_X.npz", "20newsgroups_y.npz"), read_newsgroups, fetch=fetch_newsgroups
     ),
+    "digits": Source("digits", carried=digits),
+    "rings": Source("rings", carried=rings),
     "pie": Source("PIE", variable="APNC_PIE", generate=partial(generated, 11_554, 4096, 68)),
     "imagenet50k": Source(
         "ImageNet-50k", variable="APNC_IMAGENET50K", generate=partial(generated, 50_000, 900, 164)

@@ -16,6 +16,7 @@ KERNELS: dict[str, dict[str, Any]] = {
     "neural": NEURAL,
     "polynomial": POLYNOMIAL,
     "rbf": {"kernel": "rbf"},
+    "rbf, gamma 2": {"kernel": "rbf", "gamma": 2.0},
     "cosine": {"kernel": "cosine"},
 }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from benchmarks.paper.defaults import DEFAULTS
 from benchmarks.paper.methods import METHODS, WITHOUT_LANDMARKS, Method
 from benchmarks.paper.starting import STARTED
 from benchmarks.paper.today import DOCUMENTS, IMAGES, TODAY
@@ -102,6 +103,7 @@ TEXT = ("k-means", "2-Stage", *APNC, "PSC", "DASC")
 STARTING = tuple(STARTED)
 NOT_EXACT = tuple(name for name in STARTED if not name.startswith("Exact"))
 USUAL = tuple(name for name in TODAY if name not in (IMAGES, DOCUMENTS))
+SHARES = tuple(DEFAULTS)
 #: No run of these differs from another.
 DETERMINISTIC = {"HDBSCAN": 1}
 
@@ -175,6 +177,20 @@ TABLES = {
         STARTED,
         m=500,
         max_iter=100,
+    ),
+    "defaults": Table(
+        (
+            Part("digits", "rbf", SHARES, (None,), 10),
+            Part("rings", "rbf, gamma 2", SHARES, (None,), 10),
+            Part("usps", "rbf", SHARES, (None,), 10),
+            Part("mnist", "rbf", SHARES, (None,), 10),
+            Part("covtype", "rbf", SHARES, (None,), 10),
+            Part("rcv1", "cosine", SHARES, (None,), 10),
+            Part("newsgroups", "cosine", SHARES, (None,), 10),
+        ),
+        DEFAULTS,
+        m=None,
+        max_iter=300,
     ),
 }
 

@@ -11,8 +11,8 @@ from apnc.kernels import KernelChoice
 from apnc.sampling import Sample
 
 BANDWIDTH_SAMPLE = 1000
-#: ``n_landmarks="auto"`` lies between these, and ``n_components="auto"`` is this.
-FEW_LANDMARKS, MANY_LANDMARKS, AUTO_COMPONENTS = 300, 2000, 500
+#: ``n_landmarks="auto"`` lies between these.
+FEW_LANDMARKS, MANY_LANDMARKS = 300, 2000
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Settings:
     ----------
     kernel, embedding, scale : what rows are made of.
     n_landmarks, n_components : l and m.
-    most_landmarks : l at most, where it is "auto".
+    most_landmarks, most_components : l and m at most, where they are "auto".
     n_clusters : k; 0 for an embedding alone, of which the rest has no meaning.
     init : a name, start labels, or k instances.
 
@@ -41,6 +41,7 @@ class Settings:
     max_iter: int = 300
     tol: float = 1e-4
     most_landmarks: float = np.inf
+    most_components: float = np.inf
 
     @property
     def needs_all_rows(self) -> bool:
@@ -50,12 +51,12 @@ class Settings:
         )
 
     def sizes(self, n_distinct: float) -> tuple[int, int]:
-        """Expected l and m for so many distinct instances; m before the rank caps it."""
-        l, m = self.n_landmarks, self.n_components  # noqa: E741
-        return (
-            self.auto_landmarks(n_distinct) if l == "auto" else int(min(n_distinct, int(l))),
-            max(AUTO_COMPONENTS, self.n_clusters) if m == "auto" else int(m),
-        )
+        """Expected l for so many distinct instances, and m at most."""
+        asked = self.n_landmarks
+        l = self.auto_landmarks(n_distinct) if asked == "auto" else int(min(n_distinct, int(asked)))  # noqa: E741
+        if self.n_components != "auto":
+            return l, int(self.n_components)
+        return l, int(min(self.embedding.most_components(l, self.n_clusters), self.most_components))
 
     def auto_landmarks(self, n_distinct: float) -> int:
         """``n_landmarks="auto"``, as far as memory allows it."""

@@ -138,7 +138,7 @@ def test_kernel_function_on_arrays_gets_arrays(digits):
 def test_precomputed(digits, layout):
     X = digits[0][:300]
     K = rbf_kernel(X, gamma=0.1)
-    km = KernelKMeans(5, kernel="precomputed", n_landmarks=60, random_state=0).fit(layout(K))
+    km = KernelKMeans(5, kernel="precomputed", n_landmarks=60, n_components=60, random_state=0).fit(layout(K))
     assert len(np.unique(km.landmark_indices_)) == 60
     new = rbf_kernel(digits[0][300:400], X, gamma=0.1)
     expected = km.predict(layout(new))
@@ -192,7 +192,7 @@ def test_landmarks_beyond_the_data_are_capped_with_a_warning(whole):
 
 
 def test_high_residual_advises(digits):
-    with pytest.warns(UserWarning, match=r"residual_=.*Raise n_landmarks \(now 20\)"):
+    with pytest.warns(UserWarning, match=r"residual_=.*a smaller gamma \(now 1\)"):
         KernelKMeans(3, gamma=1.0, n_landmarks=20, random_state=0).fit(digits[0])
 
 

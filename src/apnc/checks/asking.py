@@ -93,7 +93,7 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     )
     if params and not callable(kernel):
         raise ValueError(f"kernel_params go with a function as the kernel, not with kernel={kernel!r}.")
-    if kernel == "precomputed" and normalize:
+    if kernel == "precomputed" and normalize != "auto" and normalize:
         raise ValueError(
             "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
             "is unknown. Normalise the matrix before: K / sqrt(outer(diag(K), diag(K)))."

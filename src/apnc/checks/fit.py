@@ -9,13 +9,15 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from apnc.embeddings import Coefficients
+from apnc.model import EmbeddingModel
 from apnc.sampling import Census
 from apnc.settings import Settings, auto_landmarks
 
 #: k(x, x) must stay below this, so that squares of Y fit float32.
 LARGEST_KERNEL = 1e30
-#: A residual above this draws advice to raise n_landmarks.
-HIGH_RESIDUAL = 0.3
+#: Up to this residual an embedding needs no advice; above it clusters do not if half of the landmarks lose no more than
+#: this share of what they explain (docs/decisions/20-residual.md).
+HIGH_RESIDUAL, HIGH_LOSS = 0.3, 0.1
 #: Packages whose lines a warning does not point at.
 BETWEEN = ("apnc", "contextlib", "sklearn")
 
@@ -90,14 +92,27 @@ def warn_if_indefinite(coefficients: Coefficients) -> None:
         )
 
 
-def advise_on_residual(residual: float, coefficients: Coefficients) -> None:
-    """Say so when the landmarks span too little of the data."""
-    if residual > HIGH_RESIDUAL:
-        _warn(
-            f"residual_={residual:.2f}: the embedding misses that share of the kernel's variance. Raise "
-            f"n_landmarks (now {coefficients.n_landmarks}) or n_components (now "
-            f"{coefficients.n_components}), or use a smoother kernel (a smaller gamma)."
-        )
+def advise_on_residual(model: EmbeddingModel, loss: float = np.inf) -> None:
+    """Say so when the landmarks span too little of the data, and what of it would help.
+
+    ``loss`` is the share of what clusters explain that half of the landmarks would lose; of an embedding alone there is
+    none to go by.
+    """
+    kernel, more = model.kernel, loss > HIGH_LOSS
+    if model.residual <= HIGH_RESIDUAL or not (more or kernel.has_width):
+        return
+    seen = (
+        f"; with half of them, clusters of a sample explain {100 * loss:.0f} % less"
+        if more and loss < np.inf
+        else ""
+    )
+    advice = [f"raise n_landmarks (now {model.coefficients.n_landmarks})"] if more else []
+    advice += [f"use a smaller gamma (now {kernel.gamma:.3g})"] if kernel.has_width else []
+    does_not = "" if more else "; more landmarks would change little"
+    _warn(
+        f"residual_={model.residual:.2f}: the landmarks miss that share of the kernel's variance{seen}. "
+        f"{', or '.join(advice).capitalize()}{does_not}."
+    )
 
 
 def warn_if_not_converged(converged: bool, max_iter: int) -> None:

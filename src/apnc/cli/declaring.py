@@ -37,7 +37,7 @@ def option(
     details = {"metavar": metavar, "help": help, "rich_help_panel": panel, **more}
     declared = typer.Option(*names.split(), autocompletion=completing(words), **details)
     if metavar is None:
-        return Annotated[bool, declared], bool(default)
+        return Annotated[bool | None, declared], default
     return Annotated[kind, declared], default
 
 

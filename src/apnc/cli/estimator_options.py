@@ -80,7 +80,7 @@ def rows_by_method() -> dict[str, dict[str, Parameter]]:
 def declared(rows: Mapping[str, Parameter]) -> tuple[Any, Any]:
     """A parameter as an option, with the default of the first method; the help names others."""
     first = next(iter(rows.values()))
-    default, is_flag = first.default_on("command line"), first.types == (bool,)
+    default, is_flag = first.default_on("command line"), first.types[0] is bool
     others = [
         f"By default {row.default_on('command line')} with --method {method}."
         for method, row in rows.items()
@@ -94,7 +94,7 @@ def declared(rows: Mapping[str, Parameter]) -> tuple[Any, Any]:
         None if is_flag else first.metavar,
         " ".join(text for text in texts if text),
         first.words,
-        None if default is None or default is REQUIRED else default if is_flag else str(default),
+        None if is_flag or default is None or default is REQUIRED else str(default),
     )
 
 

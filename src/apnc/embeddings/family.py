@@ -21,6 +21,8 @@ from apnc.typing import Array
 UNSEEN = 1e-6
 #: Components computed by one product: as narrow as BLAS stays fast, so that few zeros of R are multiplied.
 STEP = 256
+#: ``n_components="auto"`` is no more, unless there are very many clusters.
+MANY_COMPONENTS = 500
 #: Largest weight and beta that a model file may have: what float32 can work with.
 LARGEST_WEIGHT, LARGEST_BETA = 1e38, 1e15
 
@@ -97,6 +99,13 @@ class Embedding(BaseEstimator, ABC):
     Lloyd, prediction) follows from the four properties; ``apnc.testing.check_embedding`` verifies them.
     Options of the embedding are arguments of ``__init__``, stored unchanged.
     """
+
+    def most_components(self, n_landmarks: int, n_clusters: int) -> int:
+        """The m that ``n_components="auto"`` asks ``coefficients`` for.
+
+        For clusters in an embedding with the Euclidean discrepancy as many of them are kept as the rows need.
+        """
+        return max(MANY_COMPONENTS, 2 * n_clusters)
 
     @abstractmethod
     def coefficients(

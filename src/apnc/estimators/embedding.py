@@ -28,8 +28,8 @@ class KernelEmbedding(KernelEstimator):
         Of polynomial.
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
-    normalize_kernel : bool, default=False
-        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
+    normalize_kernel : bool or "auto", default="auto"
+        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first, learned from all rows with positive weight and kept with the model: to [0, 1], to
         mean 0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
@@ -37,7 +37,7 @@ class KernelEmbedding(KernelEstimator):
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000.
     n_components : int or "auto", default="auto"
-        m. "auto": 500. The Nystroem embeddings cap it at the kept rank.
+        m. "auto": 500. The L2 embeddings cap it at the kept rank.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
@@ -63,7 +63,7 @@ class KernelEmbedding(KernelEstimator):
         coef0: float = 1,
         degree: float = 3,
         kernel_params: dict[str, Any] | None = None,
-        normalize_kernel: bool = False,
+        normalize_kernel: bool | str = "auto",
         scale: str | None = None,
         embedding: Any = "nystroem",
         n_landmarks: int | str = "auto",

@@ -29,8 +29,8 @@ class KernelKMeans(KernelClusterer):
         Of polynomial.
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
-    normalize_kernel : bool, default=False
-        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1.
+    normalize_kernel : bool or "auto", default="auto"
+        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first, learned from all rows with positive weight and kept with the model: to [0, 1], to
         mean 0 and variance 1, or rows of norm 1. Only "unit" is for sparse rows. ``landmarks_`` are scaled.
@@ -38,7 +38,8 @@ class KernelKMeans(KernelClusterer):
     n_landmarks : int or "auto", default="auto"
         l. "auto": the root of the number of distinct instances, between 300 and 2000, at least 4 k.
     n_components : int or "auto", default="auto"
-        m. "auto": 500, at least k. The Nystroem embeddings cap it at the kept rank.
+        m. "auto": of the L2 embeddings as many as hold 99 % of the variance of a sample, at least 2 k, at most 500;
+        500 of others.
     init : {"k-means++", "random", "random-partition"}, k instances, or n start labels, default="k-means++"
     n_init : int or "auto", default="auto"
         Starts tried on a sample, the best of which is run on all rows. "auto": 10 for k-means++ and
@@ -88,7 +89,7 @@ class KernelKMeans(KernelClusterer):
         coef0: float = 1,
         degree: float = 3,
         kernel_params: dict[str, Any] | None = None,
-        normalize_kernel: bool = False,
+        normalize_kernel: bool | str = "auto",
         scale: str | None = None,
         embedding: Any = "nystroem",
         n_landmarks: int | str = "auto",

@@ -15,14 +15,17 @@ from apnc.typing import Array
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel whose gamma may still have to be tuned from the data."""
+    """A kernel whose gamma may still have to be tuned from the data.
+
+    ``normalize="auto"`` is for cosine: its rows have norm 1, so that those of its embedding should too.
+    """
 
     kernel: str | Callable[..., Any]
     gamma: float | str | None = None
     coef0: float = 1.0
     degree: float = 3.0
     params: Mapping[str, Any] | None = None
-    normalize: bool = False
+    normalize: bool | str = "auto"
 
     @property
     def self_tuned(self) -> bool:
@@ -32,7 +35,8 @@ class KernelChoice:
     def resolve(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
         """The kernel, its gamma tuned on a sample of distinct instances where it has to be."""
         kernel = self._plain(rows, weights, n_columns)
-        return NormalizedKernel(kernel) if self.normalize else kernel
+        normalize = self.kernel == "cosine" if self.normalize == "auto" else self.normalize
+        return NormalizedKernel(kernel) if normalize else kernel
 
     def _plain(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
         if callable(self.kernel):

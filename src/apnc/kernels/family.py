@@ -41,6 +41,11 @@ class Kernel(ABC):
     #: The width or slope in use; None where a kernel has none.
     gamma: float | None = None
 
+    @property
+    def has_width(self) -> bool:
+        """Whether a smaller gamma makes the kernel smoother."""
+        return False
+
     @abstractmethod
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Prepare K(., landmarks), computed in ``dtype``."""
@@ -105,6 +110,11 @@ class NormalizedKernel(Kernel):
     def pieces(self) -> int:  # type: ignore[override]
         """Of the kernel inside."""
         return self.kernel.pieces
+
+    @property
+    def has_width(self) -> bool:
+        """Of the kernel inside."""
+        return self.kernel.has_width
 
     def check(self) -> None:
         """Only a kernel whose diagonal is known, and not one yet, can be normalised."""

@@ -45,6 +45,11 @@ class VectorKernel(Kernel):
     coef0: float = 1.0
     degree: float = 3.0
 
+    @property
+    def has_width(self) -> bool:
+        """Kernels of a distance have one."""
+        return self.name in SCALED
+
     def check(self) -> None:
         """A known kernel, with a gamma if it takes one."""
         require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")

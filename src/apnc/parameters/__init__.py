@@ -74,8 +74,8 @@ def _of_kernels(kernels: tuple[str, ...]) -> Iterator[Parameter]:
     yield row("degree", 3, (int, float), rules.positive, "Exponent of the polynomial kernel.")
     meaning = "Keyword arguments of a kernel function."
     yield Parameter("kernel_params", None, (dict, NONE), rules.arguments, meaning, spark=None)
-    meaning = "Divide k(x, y) by the root of k(x, x) k(y, y)."
-    yield row("normalize_kernel", False, (bool,), rules.true_or_false, meaning)
+    meaning = "Divide k(x, y) by the root of k(x, x) k(y, y), and bring embedded rows to norm 1. By default for cosine."
+    yield row("normalize_kernel", "auto", (bool, str), rules.true_false_or_auto, meaning)
 
 
 def _of_embeddings(scales: tuple[str, ...], names: tuple[str, ...], kind: type) -> Iterator[Parameter]:

@@ -136,7 +136,9 @@ size_or_auto = Rule("a positive integer or 'auto'", words=("auto",), number=int,
 non_negative = Rule("a number >= 0", number=float, low=0)
 positive = Rule("a positive number", number=float, low=0, above=True)
 finite = Rule("a finite number", number=float)
-true_or_false = Rule("True or False", number=int, low=0, high=1, objects=(bool, np.bool_))
+true_false_or_auto = Rule(
+    "True, False or 'auto'", words=("auto",), number=int, low=0, high=1, objects=(bool, np.bool_)
+)
 bandwidth = Rule(
     "a positive number or 'local'; left out, it is tuned from the data",
     words=("local",),

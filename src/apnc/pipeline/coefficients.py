@@ -6,11 +6,13 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.embeddings import Coefficients, NystroemEmbedding
+from apnc.embeddings.components import needed_components
 from apnc.embeddings.family import Portions, block_steps
 from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel
 from apnc.kernels.remembering import RememberingKernel
 from apnc.model import EmbeddingModel
+from apnc.pipeline.advice import Spans
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.sampling import Sample
 from apnc.settings import derive
@@ -32,16 +34,18 @@ def fit_coefficients(fit: Fit) -> Fit:
     found = settings.embedding.coefficients(landmarks.rows, known, fit.sizes.n_components, rng)
     checks.warn_if_indefinite(found)
     Y = embed_sample(seeding, known, found, dtype)
-    spanned = (
-        Y
-        if found.discrepancy.of_products
-        else embed_sample(seeding, known, nystroem(landmarks, known), dtype)
-    )
+    if settings.n_components == "auto" and settings.n_clusters and found.discrepancy.of_products:
+        found = needed_components(found, Y, seeding.weights, 2 * settings.n_clusters)
+        Y = embed_sample(seeding, known, found, dtype)
+    norms = found if found.discrepancy.of_products else nystroem(landmarks, known)
+    spanned = Y if norms is found else embed_sample(seeding, known, norms, dtype)
     residual = measure_residual(spanned.astype(np.float64), diagonal, seeding.weights)
-    checks.advise_on_residual(residual, found)
+    spans = Spans.of(seeding, known, found, spanned, dtype) if residual > checks.HIGH_RESIDUAL else None
     blocks = tuple(replace(block, landmarks=kernel.remember(block.landmarks)) for block in found.blocks)
     model = EmbeddingModel(kernel, replace(found, blocks=blocks), residual, drawn.scaling)
-    return replace(fit, embedding=model, sample=Y)
+    if not settings.n_clusters:
+        checks.advise_on_residual(model)
+    return replace(fit, embedding=model, sample=Y, spans=spans)
 
 
 def nystroem(landmarks: Sample, kernel: Kernel) -> Coefficients:

@@ -60,8 +60,7 @@ def within_limit(job: Job, settings: Settings) -> Settings:
         l = m = max(LEAST_LANDMARKS, 4 * settings.n_clusters)  # noqa: E741
     if l >= sizes.n_landmarks:
         return settings
-    m_asked = settings.n_components
-    return replace(settings, most_landmarks=l, n_components=m if m_asked == "auto" else m_asked)
+    return replace(settings, most_landmarks=l, most_components=m)
 
 
 def samples_of(data: Data, settings: Settings, counted: Callable[[Census], None] | None = None) -> Drawn:

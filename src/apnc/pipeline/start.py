@@ -6,9 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from apnc.checks import fit as checks
+from apnc.clustering.lloyd import assign_all
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.embeddings.family import join_of
-from apnc.engines.contract import Chunk
+from apnc.engines.contract import Chunk, SingleChunk
 from apnc.kernels.remembering import RememberingKernel
 from apnc.pipeline.coefficients import embed_sample
 from apnc.pipeline.state import Fit
@@ -19,25 +21,43 @@ from apnc.typing import Array
 
 def start_centroids(fit: Fit) -> Fit:
     """The first centroids by any of the ways of ``init``."""
+    model = fit.embedding
+    Y = join_of(model.kernel, model.coefficients).finished(fit.sample.copy())
     if fit.settings.needs_all_rows:
-        return replace(fit, start=_start_of_partition(fit))
-    settings, model, dtype = fit.settings, fit.embedding, fit.job.dtype
-    join = join_of(model.kernel, model.coefficients)
-    if isinstance(settings.init, Sample):
-        rows = settings.init.rows if model.scaling is None else model.scaling(settings.init.rows, dtype)
-        given = Sample(rows, settings.init.weights)
-        l = model.coefficients.n_landmarks  # noqa: E741
-        kernel = RememberingKernel(model.kernel, lambda n: fit.job.progress.rows(n // l))
-        start = join.finished(embed_sample(given, kernel, model.coefficients, dtype))
-        return replace(fit, start=start.astype(np.float64))
-    sample = fit.drawn.samples["seeding"]
-    Y = join.finished(fit.sample.copy())
-    seed, e, spread = derive(settings.seed, "seeds"), model.coefficients.discrepancy, fit.data().spread
-    on_pass = partial(fit.job.progress.rows, len(Y))
-    start = seed_centroids(
-        Y, sample.weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread, on_pass
+        start = _start_of_partition(fit)
+    elif isinstance(fit.settings.init, Sample):
+        start = _start_of_instances(fit, fit.settings.init)
+    else:
+        start = _best_start(fit, Y)
+    if fit.spans is not None:
+        weights, e = fit.drawn.samples["seeding"].weights, model.coefficients.discrepancy
+        labels = assign_all(SingleChunk.of(Y, weights), start, e).labels
+        checks.advise_on_residual(model, fit.spans.loss(labels, weights, fit.settings.n_clusters))
+    return replace(fit, start=start, spans=None)
+
+
+def _start_of_instances(fit: Fit, given: Sample) -> Array:
+    """Instances that the user gave, embedded."""
+    model, dtype = fit.embedding, fit.job.dtype
+    rows = given.rows if model.scaling is None else model.scaling(given.rows, dtype)
+    l = model.coefficients.n_landmarks  # noqa: E741
+    kernel = RememberingKernel(model.kernel, lambda n: fit.job.progress.rows(n // l))
+    embedded = embed_sample(Sample(rows, given.weights), kernel, model.coefficients, dtype)
+    return join_of(model.kernel, model.coefficients).finished(embedded).astype(np.float64)
+
+
+def _best_start(fit: Fit, Y: Array) -> Array:
+    """The best of some starts on the sample Y."""
+    settings, weights = fit.settings, fit.drawn.samples["seeding"].weights
+    seed, e, spread = (
+        derive(settings.seed, "seeds"),
+        fit.embedding.coefficients.discrepancy,
+        fit.data().spread,
     )
-    return replace(fit, start=start)
+    on_pass = partial(fit.job.progress.rows, len(Y))
+    return seed_centroids(
+        Y, weights, settings.n_clusters, e, settings.init, settings.n_init, seed, spread, on_pass
+    )
 
 
 def _start_of_partition(fit: Fit) -> Array:

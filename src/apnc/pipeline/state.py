@@ -9,6 +9,7 @@ import numpy as np
 from apnc.clustering.lloyd import Assignment, LloydResult, Write
 from apnc.engines.contract import Chunks, Data
 from apnc.model import Clusters, EmbeddingModel, Features, Model
+from apnc.pipeline.advice import Spans
 from apnc.run.costs import Sizes
 from apnc.run.job import Job
 from apnc.sampling import Census, Hash, Sample
@@ -61,6 +62,7 @@ class Fit:
     drawn : from "sampling": counts and samples.
     embedding : from "coefficients".
     sample : from "coefficients": R K_L(x) of the sample of rows among which clusters start.
+    spans : from "coefficients", until "starting": what tells whether more landmarks would help, if that is a question.
     start : from "starting": first centroids, shape (k, m).
     Y : from "embedding": all embedded rows, kept.
     found : from "clustering".
@@ -75,6 +77,7 @@ class Fit:
     drawn: Drawn = UNKNOWN
     embedding: EmbeddingModel = UNKNOWN
     sample: Array = UNKNOWN
+    spans: Spans | None = None
     start: Array = UNKNOWN
     Y: Chunks = UNKNOWN
     found: LloydResult = UNKNOWN

@@ -207,11 +207,14 @@ def _rehearsal(
 
 
 def _components(sizes: costs.Sizes, rehearsal: Rehearsal) -> int:
-    """m: what the rehearsal kept; where its landmarks were fewer and all of full rank, as many as there will be."""
+    """m: what the rehearsal kept; where its landmarks were fewer, it grows with them, the less the fewer it kept."""
     found = rehearsal.fit.sizes
-    if found.n_components != found.n_landmarks or found.n_landmarks == sizes.n_landmarks:
+    if found.n_landmarks == sizes.n_landmarks:
         return found.n_components
-    return min(sizes.n_components, sizes.n_landmarks)
+    if not rehearsal.fit.embedding.coefficients.discrepancy.of_products:
+        return sizes.n_components
+    power = np.log(sizes.n_landmarks) / np.log(max(2, found.n_landmarks))
+    return int(min(sizes.n_components, max(found.n_components**power, 2 * sizes.n_clusters)))
 
 
 def _seconds(stage: Stage, rehearsal: Rehearsal, sizes: costs.Sizes, settings: Settings) -> float:
