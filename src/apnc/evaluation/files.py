@@ -150,7 +150,7 @@ def _mapped(path: Any) -> Array:
 def _unpacked(path: Any) -> Array:
     """The labels of an ``.npz`` archive: its only array, or the one of ``ARRAYS``."""
     name = find_files(path).only_local("npz").path
-    with located(name), ZipFile(name) as archive:
+    with located(name, "The file is damaged or cut off."), ZipFile(name) as archive:
         there = [member.removesuffix(".npy") for member in archive.namelist()]
         chosen = there if len(there) == 1 else [array for array in there if array in ARRAYS]
         if len(chosen) != 1:
