@@ -156,7 +156,7 @@ def test_other_columns_are_untouched(frame_of, digits, fitted):
     assert out.schema["label"].dataType.typeName() == "integer"
     assert out.drop("label").schema == frame.schema
     assert out.count() == len(digits)
-    with pytest.raises(ValueError, match=r"column 'label' already; rename or drop it"):
+    with pytest.raises(ValueError, match=r"already has a column 'label'; rename or drop it"):
         km.predict(out)
 
 

@@ -185,7 +185,7 @@ def test_parameters_of_one_alone():
         SparseSpectralClustering(4, n_neighbors=0).fit(blobs()[0])
     with pytest.raises(ValueError, match="n_bits=0"):
         BucketSpectralClustering(4, n_bits=0).fit(blobs()[0])
-    with pytest.raises(ValueError, match="start of each bucket"):
+    with pytest.raises(ValueError, match="each bucket starts separately"):
         BucketSpectralClustering(4, init=np.zeros(300, dtype=int)).fit(blobs()[0])
 
 

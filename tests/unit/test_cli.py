@@ -156,7 +156,7 @@ def test_a_kernel_function_that_was_changed(folder, more):
     sys.modules.pop("mykernels")
     for again in ("--trust", "--kernel"):
         done = run("predict", "m.apnc", *objects, again, named, "--labels", "l.csv", code=2)
-        refused(done, "not the one that the model was fitted with", "fit again")
+        refused(done, "differs from the one the model was fitted with", "fit again")
     assert not Path("l.csv").exists()
     assert named in run("inspect", "m.apnc").stdout, "which calls nothing"
 
@@ -395,7 +395,7 @@ def test_one_configuration_file_for_all_commands(folder):
         ("debug = true", "run.toml: no such option: 'debug'"),
         ("= 3", "run.toml is not a valid TOML"),
         ("n-jobs = [1]", "run.toml: n-jobs = [1] has the wrong type for --n-jobs"),
-        ("drop-null = 1", "run.toml: drop-null = 1 is not"),
+        ("drop-null = 1", "run.toml: drop-null = 1 has the wrong type"),
         ("id_columns = 3", "run.toml: id_columns = 3 has the wrong type for --id-columns"),
         ("n_jobs = 1.5", "run.toml: n_jobs='1.5' must be an integer other than 0"),
         ('n_jobs = "many"', "run.toml: n_jobs='many' must be an integer other than 0"),

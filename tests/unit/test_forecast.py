@@ -79,7 +79,7 @@ def test_objects_can_be_planned_too():
 
     found = KernelKMeans(3, kernel=lengths, n_landmarks=20, random_state=0).plan(words)
     assert found.n_rows == len(words)
-    with pytest.raises(ValueError, match="nothing to plan"):
+    with pytest.raises(ValueError, match="cannot be planned"):
         KernelKMeans(2, kernel="precomputed").plan(np.eye(5))
 
 

@@ -32,7 +32,7 @@ READING: Declared = {
         DATA,
         "--drop-null",
         None,
-        "Skip rows with missing values; by default they are an error. Missing are null and NaN; in CSV also empty "
+        "Skip rows with missing values; by default they are an error. Null and NaN count as missing; in CSV also empty "
         "values, NA, N/A, #N/A, n/a, NULL, null, NaN and nan.",
     ),
     "format": option(
