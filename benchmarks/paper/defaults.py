@@ -7,12 +7,17 @@ from unittest import mock
 
 from apnc import KernelKMeans
 from apnc.embeddings import components
+from apnc.pipeline import coefficients
 from benchmarks.paper.methods import Found, Method, Task, fit_apnc
 
 
 @contextmanager
 def holding(share: float) -> Iterator[None]:
-    with mock.patch.object(components, "SHARE", share):
+    """Another share, however few components hold it."""
+    with (
+        mock.patch.object(components, "SHARE", share),
+        mock.patch.object(coefficients, "LEAST_COMPONENTS", 0),
+    ):
         yield
 
 

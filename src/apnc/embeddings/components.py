@@ -12,6 +12,8 @@ from apnc.typing import Array
 
 #: Share of the variance of Y that the kept directions explain.
 SHARE = 0.99
+#: Directions kept in any case: fewer save little, and thin shapes in the plane live in the last percent.
+LEAST_COMPONENTS = 100
 
 
 def needed_components(coefficients: Coefficients, Y: Array, weights: Array, least: int) -> Coefficients:

@@ -24,6 +24,10 @@ class StableEmbedding(Embedding):
     def __init__(self, subset_size: float = 0.4):
         self.subset_size = subset_size
 
+    def most_components(self, n_landmarks: int, n_clusters: int) -> int:
+        """Twice as many as others: the relative error of a distance is 0.76 / sqrt(m)."""
+        return 2 * super().most_components(n_landmarks, n_clusters)
+
     def coefficients(
         self, landmarks: Any, kernel: Kernel, n_components: int, rng: np.random.Generator
     ) -> Coefficients:

@@ -39,8 +39,8 @@ class KernelKMeans(KernelClusterer):
     n_landmarks : int or "auto", default="auto"
         l. "auto": the square root of the number of distinct instances, between 300 and 2000, at least 4 k.
     n_components : int or "auto", default="auto"
-        m. "auto": for L2 embeddings as many as explain 99 % of the variance of a sample, at least 2 k and at most 500;
-        for others 500.
+        m. "auto": for L2 embeddings as many as explain 99 % of the variance of a sample, at least 100 and 2 k, at most
+        500; 1000 for "stable".
     init : {"k-means++", "random", "random-partition"}, k instances, or n start labels, default="k-means++"
     n_init : int or "auto", default="auto"
         Number of starts tried on a sample, the best of which is run on all rows. "auto": 10 for k-means++ and
@@ -68,7 +68,7 @@ class KernelKMeans(KernelClusterer):
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
     residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding, above 0.3 the fit
-        advises more landmarks. It may be negative for indefinite kernels.
+        may advise more landmarks or a smaller gamma. It may be negative for indefinite kernels.
 
     Examples
     --------

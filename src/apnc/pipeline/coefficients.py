@@ -6,7 +6,7 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.embeddings import Coefficients, NystroemEmbedding
-from apnc.embeddings.components import needed_components
+from apnc.embeddings.components import LEAST_COMPONENTS, needed_components
 from apnc.embeddings.family import Portions, block_steps
 from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel
@@ -38,7 +38,7 @@ def fit_coefficients(fit: Fit) -> Fit:
     checks.warn_if_indefinite(found)
     Y = embed_sample(seeding, known, found, dtype)
     if settings.n_components == "auto" and settings.n_clusters and found.discrepancy.of_products:
-        found = needed_components(found, Y, seeding.weights, 2 * settings.n_clusters)
+        found = needed_components(found, Y, seeding.weights, max(LEAST_COMPONENTS, 2 * settings.n_clusters))
         Y = embed_sample(seeding, known, found, dtype)
     # The residual compares squared norms with k(x, x), which is meaningful only if inner products approximate k.
     norms = found if found.discrepancy.of_products else nystroem(landmarks, known)
