@@ -51,7 +51,7 @@ def test_all_weights_zero_in_a_file(tmp_path):
     from apnc import sources
 
     pq.write_table(pa.table({"x": X[:, 0], "w": np.zeros(200)}), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match="weight 0 or was skipped"):
+    with pytest.raises(ValueError, match="weight zero or was skipped"):
         KernelKMeans(2).fit(sources.open(tmp_path / "x.parquet", weight_column="w"))
 
 
@@ -62,7 +62,7 @@ def test_all_rows_skipped(tmp_path):
     from apnc import sources
 
     pq.write_table(pa.table({"x": np.full(20, np.nan)}), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match="weight 0 or was skipped"):
+    with pytest.raises(ValueError, match="weight zero or was skipped"):
         KernelKMeans(2).fit(sources.open(tmp_path / "x.parquet", drop_null=True))
 
 

@@ -10,7 +10,7 @@ from apnc.cli.failures import say
 from apnc.cli.printing import number, show_json, show_lines, show_table
 from apnc.cli.reading import STANDARD_INPUT
 from apnc.evaluation import Comparison, compare
-from apnc.evaluation.files import ARRAYS
+from apnc.evaluation.label_files import ARRAYS
 
 #: Maximum number of clusters and classes in the table shown.
 MOST_CLUSTERS, MOST_CLASSES = 100, 20

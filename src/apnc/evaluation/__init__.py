@@ -1,7 +1,7 @@
 """How well labels agree with a truth: two files compared in pieces."""
 
 from apnc.evaluation.comparing import compare
-from apnc.evaluation.files import count_rows
+from apnc.evaluation.label_files import count_rows
 from apnc.evaluation.measures import Comparison
 
 __all__ = ["Comparison", "compare", "count_rows"]

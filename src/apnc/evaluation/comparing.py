@@ -8,7 +8,7 @@ import numpy as np
 
 from apnc.engines.spill import read_ahead
 from apnc.evaluation.counting import Tally
-from apnc.evaluation.files import LabelFile
+from apnc.evaluation.label_files import LabelFile
 from apnc.evaluation.matching import Index, named, refuse_repeated
 from apnc.evaluation.measures import Comparison
 

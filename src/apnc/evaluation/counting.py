@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apnc.evaluation.files import LABEL, LabelFile
+from apnc.evaluation.label_files import LABEL, LabelFile
 from apnc.evaluation.measures import Comparison
 from apnc.typing import Array
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from apnc.evaluation.files import BATCH_ROWS, LabelFile
+from apnc.evaluation.label_files import BATCH_ROWS, LabelFile
 from apnc.typing import Array
 
 #: An odd number without pattern, and masks of the first 0 to 8 bytes of a word.
