@@ -42,7 +42,7 @@ def test_auto_sizes_are_those_of_the_fit(X):
     found = km.plan(X)
     assert found.n_landmarks == km.fit(X).n_landmarks_
     assert KernelKMeans(4, init="random-partition", random_state=0).plan(X).data_passes == 4
-    assert KernelKMeans(4, embedding="stable", random_state=0).plan(X).n_components == 500
+    assert KernelKMeans(4, embedding="stable", random_state=0).plan(X).n_components == 1000
 
 
 def test_the_rank_limits_the_components(X):
