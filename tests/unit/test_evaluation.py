@@ -15,7 +15,7 @@ from pyarrow import parquet as pq
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics
 
-from apnc.evaluation import Comparison, compare, count_rows, files, matching, measures
+from apnc.evaluation import Comparison, compare, count_rows, label_files, matching, measures
 
 
 def write(path, **columns):
@@ -139,8 +139,8 @@ def test_pieces_of_different_lengths_meet(tmp_path, monkeypatch):
     one, two = tmp_path / "l.parquet", tmp_path / "t.parquet"
     pq.write_table(pa.table({"label": labels}), one, row_group_size=700)
     pq.write_table(pa.table({"label": y}), two, row_group_size=333)
-    monkeypatch.setattr(files, "PIECE_ROWS", 97)
-    assert [len(piece) for piece in files.LabelFile.open(one).read()] == [97] * 51 + [53]
+    monkeypatch.setattr(label_files, "PIECE_ROWS", 97)
+    assert [len(piece) for piece in label_files.LabelFile.open(one).read()] == [97] * 51 + [53]
     assert compare(one, two).ari == pytest.approx(metrics.adjusted_rand_score(y, labels))
 
 
@@ -208,7 +208,9 @@ def test_ids_of_the_same_hash_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(matching, "_mixed", weak)
     labels, y = random_labels(50, 4, 4)
     key = [f"row {i}" for i in range(50)]
-    index = matching.Index(files.LabelFile.open(write(tmp_path / "t.parquet", key=key, label=y)), ["key"])
+    index = matching.Index(
+        label_files.LabelFile.open(write(tmp_path / "t.parquet", key=key, label=y)), ["key"]
+    )
     assert index._seed == 1
     assert index.find(
         pa.table({"key": pa.array(["row 7", "none", "row 49"], pa.large_string())})
@@ -257,7 +259,7 @@ def test_a_truth_may_be_in_an_archive(tmp_path):
     expected = pytest.approx(metrics.adjusted_rand_score(y, labels))
     np.savez(path, y)
     assert compare(one, path).ari == expected
-    for name in files.ARRAYS:
+    for name in label_files.ARRAYS:
         np.savez_compressed(path, X=np.zeros((500, 2)), **{name: y.astype(">i4")})
         assert compare(one, path).ari == expected
     assert compare(path, one).ari == expected
@@ -308,7 +310,7 @@ def test_a_lone_carriage_return_in_the_first_line_is_said(content, tmp_path):
 
 @pytest.mark.parametrize("n_rows", [1, 2])
 def test_an_id_of_two_pieces_is_refused(n_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "PIECE_ROWS", n_rows)
+    monkeypatch.setattr(label_files, "PIECE_ROWS", n_rows)
     one = write(tmp_path / "l.csv", id=[1, 2, 3, 2], label=[0, 1, 1, 0])
     with pytest.raises(ValueError, match=r"l.csv: two rows have the same id: 2. .* leave one of them out"):
         compare(one, write(tmp_path / "t.csv", id=[1, 2, 3], label=[0, 1, 1]))
