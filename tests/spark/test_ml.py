@@ -240,7 +240,7 @@ class TestSchema:
             ({"featuresCol": "name"}, "'name' has type string; it must be a vector"),
             ({"featuresCol": "id"}, "'id' has type bigint"),
             ({"weightCol": "w"}, "no column 'w'.*weightCol"),
-            ({"weightCol": "name"}, "weights 'name' has type string; it must be numeric"),
+            ({"weightCol": "name"}, "weight column 'name' has type string; it must be numeric"),
             ({"predictionCol": "prediction"}, "already has a column 'prediction'"),
         ],
     )
