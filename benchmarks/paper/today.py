@@ -71,13 +71,12 @@ def hdbscan(task: Task) -> Found:
     return Found(km.labels_, more={"noise": float((km.labels_ < 0).mean())})
 
 
-#: What docs/choosing.md says of images and of documents.
-IMAGES, DOCUMENTS = "apnc, normalised polynomial", "apnc, unit rows"
+#: What docs/choosing.md says of images.
+IMAGES = "apnc, normalised polynomial"
 TODAY: dict[str, Method] = {
     "apnc": apnc_defaults(),
     "apnc, stable": apnc_defaults(embedding="stable"),
     IMAGES: apnc_defaults(**POLYNOMIAL, normalize_kernel=True),
-    DOCUMENTS: apnc_defaults(normalize_kernel=True),
     "Nystroem + KMeans": nystroem_k_means(tuned=False),
     "Nystroem + KMeans, tuned as apnc": nystroem_k_means(tuned=True),
     "SpectralClustering, neighbours": spectral,

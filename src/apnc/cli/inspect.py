@@ -71,7 +71,9 @@ def _lines(result: dict[str, Any]) -> dict[str, str]:
     gamma = "" if result["gamma"] is None else f", gamma {number(result['gamma'])}"
     lines["kernel"] = f"{result['kernel']}{gamma}"
     lines["landmarks"] = str(result["n_landmarks"])
-    lines["rank"] = f"{result['n_components']} kept, {result['dropped']} dropped as zero or noise"
+    noise = f" ({result['dropped']} eigenvalues are zero or noise)" if result["dropped"] else ""
+    rank = result["n_landmarks"] - result["dropped"]
+    lines["components"] = f"{result['n_components']}, of rank {rank}{noise}"
     lines["residual"] = f"{result['residual']:.3g} (0 is a perfect embedding)"
     return {**lines, **_cluster_lines(result)}
 
