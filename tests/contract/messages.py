@@ -24,7 +24,7 @@ LEFT_OUT = (
     "this warning: exclude=[...] (--exclude), id_columns=[...] (--id-columns), or drop(columns=[...]) of a frame in "
     "memory."
 )
-UNEQUAL = "column 'v' holds 3 values, but 2 in the first row. All rows must have as many."
+UNEQUAL = "column 'v' holds 3 values, but 2 in the first row. All lengths must be equal."
 WEIGHT = " must be a finite number >= 0. Correct it, or leave the row out."
 
 
@@ -106,7 +106,7 @@ CASES = {
     "ids that count": warned({"user_id": [1, 2, 3, 4]}, "'user_id' (an index)"),
     "only text": Case(
         {"t": list("wxyz")},
-        "there is no column of numbers to be a feature: 0 feature(s) while a minimum of 1 is required. "
+        "there is no numeric column to use as a feature: 0 feature(s) while a minimum of 1 is required. "
         "Columns: t (text). For text, scikit-learn's TfidfVectorizer makes vectors.",
     ),
     "no rows": Case(
@@ -116,7 +116,7 @@ CASES = {
     ),
     "no columns": Case(
         {},
-        "there is no column of numbers to be a feature: 0 feature(s)",
+        "there is no numeric column to use as a feature: 0 feature(s)",
         ("pandas", "array", "arrow"),
     ),
     "too few rows": Case(
@@ -140,7 +140,7 @@ CASES = {
     "unknown id": absent(id_columns=["bb"]),
     "features of text": Case(
         GOOD | {"t": list("wxyz")},
-        "column 't' is of type string, which is no number. Columns: a (double), b (double), t (string).",
+        "column 't' is of type string, which is not numeric. Columns: a (double), b (double), t (string).",
         TABLES,
         opened={"columns": ["a", "t"]},
     ),
@@ -149,7 +149,7 @@ CASES = {
     ),
     "lists beside numbers": Case(
         {"v": [[1.0, 2.0]] * 4, "a": A},
-        "column 'v' holds lists of numbers, beside columns of numbers ('a', ...). Say which are the features: "
+        "column 'v' holds lists of numbers, beside columns of numbers ('a', ...). Choose the features: "
         "columns=['v'], or exclude=['v'].",
         (*FRAMES, "arrow", "parquet"),
     ),
@@ -159,7 +159,7 @@ CASES = {
         "Feature names unseen at fit time:\n- c\n- t\nFeature names seen at fit time, yet now missing:\n- b\n",
     ),
     "predict with text alone": Case(
-        {"t": list("wxyz")}, "there is no column of numbers to be a feature: 0 feature(s)", good=GOOD
+        {"t": list("wxyz")}, "there is no numeric column to use as a feature: 0 feature(s)", good=GOOD
     ),
     "predict with fewer, without names": Case(
         {"a": A},

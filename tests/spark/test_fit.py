@@ -138,7 +138,7 @@ def test_single_names_and_contradictions(frame_of, digits):
     vectors = as_vectors(frame_of(digits), 64)
     assert apnc.sources.open(vectors).n_columns == 64
     assert "x0" not in apnc.sources.open(frame_of(digits), exclude="x0").columns
-    with pytest.raises(ValueError, match=r"exclude= has nothing to do"):
+    with pytest.raises(ValueError, match=r"exclude= has no effect"):
         apnc.sources.open(vectors, columns=["features"], exclude=["id"])
     with pytest.raises(ValueError, match=r"columns= and exclude= cannot be used"):
         apnc.sources.open(frame_of(digits), object_field="x0", exclude=["id"])

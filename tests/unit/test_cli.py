@@ -650,7 +650,7 @@ def test_a_kernel_that_fails(folder):
         ("fit rows.csv --separator ;;", "separator=';;' must be a single character"),
         (
             "fit semicolons.csv",
-            "separated by ';', not by commas. Say so with separator=';'",
+            "separated by ';', not by commas. Pass separator=';'",
         ),
         (
             "fit words.jsonl",

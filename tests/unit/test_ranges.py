@@ -54,7 +54,7 @@ def test_any_size_is_clustered_or_refused_for_its_size(kernel, dtype):
             -40,
             np.float32,
             "laplacian",
-            "gamma=.*cannot be computed with in float32. It was tuned from the data",
+            "gamma=.*is outside the usable range of float32. It was tuned from the data",
         ),
         (160, np.float64, "cosine", "too large to compute with"),
     ],
@@ -94,7 +94,7 @@ def test_a_row_beyond_all_others_is_refused_by_predict(scale):
 
 def test_a_given_gamma_out_of_range():
     with pytest.raises(
-        ValueError, match=r"gamma=1e\+50 cannot be computed with in float32. Choose another one"
+        ValueError, match=r"gamma=1e\+50 is outside the usable range of float32. Choose another value"
     ):
         fitted(X.astype(np.float32), gamma=1e50)
 

@@ -71,7 +71,7 @@ def test_auto_sizes_shrink_to_the_limit_and_say_so(monkeypatch):
     sizes = []
     for used in (50e6, 300e6):
         monkeypatch.setattr(budget, "resident", lambda used=used: int(used))
-        with pytest.warns(UserWarning, match=r"leaves room for \d+ landmarks, where 300 would be taken"):
+        with pytest.warns(UserWarning, match=r"leaves room for \d+ landmarks; without it, 300 would be used"):
             km = KernelKMeans(3, random_state=0, memory_limit="430MB", max_iter=2).fit(X)
         sizes.append((km.n_landmarks_, km.n_components_))
     assert sizes[0] == sizes[1]

@@ -341,10 +341,10 @@ def test_npz_of_dense_arrays(tmp_path, table):
         ({"data": np.ones(3)}, r"data\.npy has 3 values, indices\.npy 135, but indptr\.npy says 135"),
         ({"data": np.ones(135, dtype=complex)}, r"member data\.npy: holds complex"),
         ({"data": np.full(135, None)}, r"member data\.npy: holds Python objects"),
-        ({"data": np.ones((135, 1))}, r"member data\.npy: has the shape \(135, 1\)"),
+        ({"data": np.ones((135, 1))}, r"member data\.npy: has shape \(135, 1\)"),
         ({"indices": np.ones(135)}, r"member indices\.npy: column numbers must be integers, found float64"),
-        ({"shape": (50,)}, r"has the shape \(50,\)"),
-        ({"shape": (50, 0)}, r"has the shape \(50, 0\)"),
+        ({"shape": (50,)}, r"has shape \(50,\)"),
+        ({"shape": (50, 0)}, r"has shape \(50, 0\)"),
     ],
 )
 def test_npz_that_contradicts_itself(tmp_path, csr, changed, message):
@@ -640,14 +640,14 @@ def test_json_missing_weights(tmp_path):
         ('{"a": }', r"Expecting value at character 7\. A line must be one whole JSON value"),
         ("1 2", "Extra data at character 3"),
         ("[", "Expecting value"),
-        ("NaN", "NaN is no JSON value; write null"),
-        ('{"a": [-Infinity]}', "-Infinity is no JSON value"),
+        ("NaN", "NaN is not a JSON value; write null"),
+        ('{"a": [-Infinity]}', "-Infinity is not a JSON value"),
         (b'"\xff"', "can't decode byte 0xff"),
         pytest.param("[" * 100_000, "recursion", id="deep"),
-        ('{"b": 1, "c": 2}', "no field 'a'; the fields there are 'b', 'c'"),
-        ("{}", "no field 'a'; the fields there are none"),
-        ("[1]", "field 'a' is asked for, but the value has no fields: it is a list"),
-        ('{"a": 1}', "no field 'w'; the fields there are 'a'"),
+        ('{"b": 1, "c": 2}', "no field 'a'; found 'b', 'c'"),
+        ("{}", "no field 'a'; found none"),
+        ("[1]", "no field 'a'; the value has no fields, since it is a list"),
+        ('{"a": 1}', "no field 'w'; found 'a'"),
         ('{"a": 1, "w": -1}', "the weight -1 must be a finite number >= 0"),
         ('{"a": 1, "w": true}', "the weight True must"),
         ('{"a": 1, "w": "2"}', "the weight '2' must"),
@@ -665,7 +665,5 @@ def test_json_bad_line(tmp_path, line, message):
 def test_json_fields_are_looked_for_before_any_work(tmp_path):
     path = text_file(tmp_path, TEXT, "rows.jsonl")
     for options in ({"object_field": "y"}, {"weight_column": "y"}, {"id_columns": ["y"]}):
-        with pytest.raises(
-            SourceError, match=r"rows\.jsonl, line 1: no field 'y'; the fields there are 'id', 'tags'"
-        ):
+        with pytest.raises(SourceError, match=r"rows\.jsonl, line 1: no field 'y'; found 'id', 'tags'"):
             open_json(path, **options)

@@ -334,7 +334,7 @@ def test_partition_columns_alone_as_ids_weights_and_excluded(dated, X, tmp_path)
     np.testing.assert_array_equal(
         np.concatenate([only.decode(piece).rows for piece in only.pieces(41)])[:, 0], dated["year"].to_numpy()
     )
-    with pytest.raises(SourceError, match=r"column 'region' is of type string, which is no number"):
+    with pytest.raises(SourceError, match=r"column 'region' is of type string, which is not numeric"):
         apnc.open(folder, columns=["a", "region"])
 
 

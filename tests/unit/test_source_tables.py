@@ -176,7 +176,7 @@ def test_unbuffered_file_object(table, tmp_path):
 
 
 def test_other_objects_are_refused():
-    refused("dict is no table and no file", {"a": [1]})
+    refused("dict is neither a table nor a file", {"a": [1]})
     refused("Open it with|open it with mode 'rb'", io.StringIO("x\n1\n"), "csv")
 
 
@@ -552,14 +552,14 @@ def test_wrong_columns(table):
         table,
         columns=["aa"],
     )
-    refused("column 'key' is of type string, which is no number", table, columns=["a", "key"])
+    refused("column 'key' is of type string, which is not numeric", table, columns=["a", "key"])
     refused("column 'key' is of type string", table, weight_column="key")
     refused("no column 'z'", table, exclude=["z"])
     refused("no column 'z'", table, id_columns=["z"])
     refused("none of them twice", table, columns=["a", "a"])
     refused("at least one column", table, columns=[])
     refused("Pass one of them", table, columns=["a"], exclude=["b"])
-    refused(r"no column of numbers.*Columns: key \(text\)", table.select(["key"]))
+    refused(r"no numeric column.*Columns: key \(text\)", table.select(["key"]))
     twice = pa.Table.from_arrays([table["a"], table["a"]], names=["a", "a"])
     refused("several columns with the name 'a'", twice)
     twice = twice.append_column("b", table["b"])
@@ -734,7 +734,7 @@ def test_text_in_a_later_block(tmp_path):
 def test_text_in_the_first_block_is_no_feature(tmp_path):
     path = csv(tmp_path, "x,y\n1,2\n3,what\n")
     assert open_table(path, "csv").columns == ("x",)
-    refused("'y' is of type string, which is no number", path, "csv", columns=["y"])
+    refused("'y' is of type string, which is not numeric", path, "csv", columns=["y"])
 
 
 @pytest.mark.parametrize(("line", "found"), [("1,2,3", 3), ("1", 1)])

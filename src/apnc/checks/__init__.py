@@ -1,4 +1,4 @@
-"""Checks of what users pass, with messages that say what was found and what to do."""
+"""Validation of user input; messages say what was found and what to do."""
 
 from apnc.checks.asking import (
     check_gamma,

@@ -1,4 +1,4 @@
-"""What an estimator's parameters ask for, checked."""
+"""Validation of an estimator's parameters."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -18,14 +18,14 @@ from apnc.settings import Settings
 from apnc.sources import Source
 from apnc.typing import Array
 
-#: Parameters of the kernel, in the order of ``KernelChoice``.
+#: Kernel parameters, in the order of ``KernelChoice``.
 OF_KERNEL = ("kernel", "gamma", "coef0", "degree", "kernel_params", "normalize_kernel")
-#: Those that only some kernels take.
+#: Kernel parameters that only some kernels take.
 NOT_OF_ALL = ("gamma", "coef0", "degree", "kernel_params")
 
 
 def settings_of(estimator: Any, source: Source) -> Settings:
-    """Parameters of the embedding, and of the clustering where there is one."""
+    """Checked settings of the embedding and, for a clusterer, of the clustering."""
     kernel, given = check_kernel_choice(estimator), checked(estimator)
     named = isinstance(given.embedding, str)
     asked = Settings(
@@ -50,7 +50,7 @@ def settings_of(estimator: Any, source: Source) -> Settings:
 
 
 def checked(estimator: Any) -> SimpleNamespace:
-    """All parameters but those of the kernel, each checked by its row; what an estimator lacks is at its default."""
+    """All parameters except the kernel's, each checked by its row of the table; absent ones take their defaults."""
     rows = {name: row for name, row in (TABLE | rows_of(type(estimator))).items() if name not in OF_KERNEL}
     return SimpleNamespace(
         **{name: row.check(getattr(estimator, name, row.default)) for name, row in rows.items()}
@@ -64,9 +64,7 @@ def _start(estimator: Any, given: SimpleNamespace, source: Source) -> Any:
     k = given.n_clusters
     if data.are_labels(given.init, callable(estimator.kernel)):
         if not source.numbered:
-            raise ValueError(
-                "init as start labels goes with rows in memory, not with a file or a Spark DataFrame."
-            )
+            raise ValueError("init as start labels needs rows in memory, not a file or a Spark DataFrame.")
         return check_start_labels(np.asarray(given.init), source.n_rows or 0, k)
     instances = data.read_instances(estimator, given.init)
     if n_rows(instances) != k:
@@ -88,7 +86,7 @@ def _n_restarts(n_init: int | str, init: Any) -> int:
 
 
 def check_kernel_choice(estimator: Any) -> KernelChoice:
-    """The kernel parameters of an estimator; those that would be ignored are refused."""
+    """The kernel parameters of an estimator; refuse those that the kernel would ignore."""
     rows = TABLE | rows_of(type(estimator))
     given = {name: rows[name].check(getattr(estimator, name, rows[name].default)) for name in OF_KERNEL}
     choice = KernelChoice(*given.values())
@@ -98,19 +96,19 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     if choice.kernel == "precomputed" and choice.normalize != "auto" and choice.normalize:
         raise ValueError(
             "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
-            "is unknown. Normalise the matrix before: K / sqrt(outer(diag(K), diag(K)))."
+            "is unknown. Normalise the matrix first: K / sqrt(outer(diag(K), diag(K)))."
         )
     return choice
 
 
 def check_gamma(kernel: Any, gamma: Any) -> None:
-    """Refuse a gamma that is no width, or that the kernel would ignore."""
+    """Refuse a gamma that is not a valid width, or that the kernel would ignore."""
     if TABLE["gamma"].check(gamma) is not None:
         refuse_unused(KernelChoice(kernel, gamma), "gamma", gamma)
 
 
 def refuse_unused(choice: KernelChoice, name: str, value: Any) -> None:
-    """Refuse a parameter of the kernel that it does not take."""
+    """Refuse a parameter that the kernel does not take."""
     kernel = choice.kernel
     if name not in choice.takes:
         called = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
@@ -120,14 +118,14 @@ def refuse_unused(choice: KernelChoice, name: str, value: Any) -> None:
 
 
 def check_scale_suits(scale: str | None, kernel: Any, source: Source) -> str | None:
-    """A way to scale that suits the rows and the kernel."""
+    """``scale``, refused if it does not suit the rows or the kernel."""
     if scale is None:
         return None
     if kernel == "precomputed" or source.dtype is None:
-        raise ValueError(f"scale={scale!r} needs vectors; leave it out for objects and given kernels.")
+        raise ValueError(f"scale={scale!r} needs vectors; leave it out for objects and precomputed kernels.")
     if source.is_sparse and scale != "unit":
         raise ValueError(
-            f"scale={scale!r} would make sparse rows dense; use scale='unit', or scale them before."
+            f"scale={scale!r} would make sparse rows dense; use scale='unit', or scale them first."
         )
     if scale == "standard" and kernel == "chi2":
         raise ValueError(
@@ -137,7 +135,7 @@ def check_scale_suits(scale: str | None, kernel: Any, source: Source) -> str | N
 
 
 def random_seed(random_state: Any) -> int:
-    """One integer from ``random_state``; every step of a fit derives its own from it."""
+    """One integer seed from ``random_state``, from which every step of a fit derives its own."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 

@@ -1,4 +1,4 @@
-"""Checks of data: rows in memory, sources, given kernels."""
+"""Validation of data: rows in memory, sources, precomputed kernels."""
 
 import os
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from apnc.sources.missing import bad_weight, finite, infinite, missing_values, r
 from apnc.sources.pieces import AbsentError, MissingValuesError, Piece
 from apnc.typing import Array
 
-#: What an estimator knows of the features of its rows.
+#: Attributes of an estimator that describe its features.
 FEATURES = ("n_features_in_", "feature_names_in_")
-#: Rows as arrays of numbers, and no more: scikit-learn leaves to us what is to be said of their values.
+#: scikit-learn only converts rows to numeric arrays; their values are checked here, with messages of our own.
 AS_THEY_ARE = {
     "accept_sparse": "csr",
     "dtype": "numeric",
@@ -33,7 +33,7 @@ AS_THEY_ARE = {
 
 
 def check_weights(sample_weight: Any, n: int) -> Array:
-    """Weights as float64 of shape (n,); None means one each."""
+    """Weights as float64 of shape (n,); None means weight 1 for every row."""
     if sample_weight is None:
         return np.ones(n)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -54,7 +54,7 @@ def check_weights(sample_weight: Any, n: int) -> Array:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X has named columns in memory."""
+    """Whether X is a data frame in memory."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
 
 
@@ -78,14 +78,14 @@ def as_objects(X: Any) -> list[Any]:
 
 
 def refuse_objects(kernel: Any, X: Any) -> None:
-    """Tell lists of objects to bring a kernel function."""
+    """Refuse a list of objects, which only a kernel function can take."""
     first = _first_object(X)
     if isinstance(first, (str, bytes, dict, set, frozenset, os.PathLike)):
         raise SourceError(needs_function(f"X, a list of {type(first).__name__}", kernel))
 
 
 def needs_function(where: str, kernel: Any) -> str:
-    """Said of objects without a kernel for them."""
+    """The message for objects without a kernel function."""
     return (
         f"{where}: kernel={kernel!r} needs vectors of numbers, not objects. Pass a function as the kernel, kernel=f "
         f"with f(A, B) -> matrix of shape (len(A), len(B)). For text, {VECTORS_OF_TEXT}; files are read by "
@@ -94,7 +94,7 @@ def needs_function(where: str, kernel: Any) -> str:
 
 
 def _first_object(X: Any) -> Any:
-    """The first of a flat collection of things that are not numbers, else None."""
+    """The first item of a flat collection, else None."""
     flat = isinstance(X, (list, tuple)) or getattr(X, "ndim", 0) == 1
     if not flat or not len(X):
         return None
@@ -102,7 +102,7 @@ def _first_object(X: Any) -> Any:
 
 
 def are_labels(init: Any, for_objects: bool) -> bool:
-    """Whether ``init`` is start labels; a list is one of instances if those may be any object."""
+    """Whether ``init`` holds start labels; a list holds instances if these are objects."""
     if sparse.issparse(init) or hasattr(init, "columns") or (for_objects and isinstance(init, list)):
         return False
     given = np.asarray(init)
@@ -110,10 +110,12 @@ def are_labels(init: Any, for_objects: bool) -> bool:
 
 
 def read(estimator: Any, X: Any, sample_weight: Any = None, reset: bool = False) -> Source:
-    """X as a source whose features are those the estimator knows; with ``reset`` it learns them here."""
+    """X as a source with the features of the fit; with ``reset``, the estimator learns its features from X."""
     if streams(estimator, X, sample_weight):
         if sample_weight is not None:
-            raise ValueError("Weights of a file come from it: apnc.open(..., weight_column='name').")
+            raise ValueError(
+                "sample_weight is for rows in memory; for a file, use apnc.open(..., weight_column='name')."
+            )
         return read_source(estimator, X, reset)
     source = InMemory(read_rows(estimator, X, reset))
     source.weights = check_weights(sample_weight, source.n_rows or 0)
@@ -123,7 +125,7 @@ def read(estimator: Any, X: Any, sample_weight: Any = None, reset: bool = False)
 
 
 def streams(estimator: Any, X: Any, sample_weight: Any) -> bool:
-    """Whether X is read in pieces; a memory map is rows in memory where something goes with its rows."""
+    """Whether X is read in pieces; a memory map with weights or start labels counts as rows in memory."""
     if type(X) is np.ndarray or (estimator.kernel == "precomputed" and hasattr(X, "shape")):
         return False
     init = getattr(estimator, "init", "")
@@ -133,7 +135,7 @@ def streams(estimator: Any, X: Any, sample_weight: Any) -> bool:
 
 
 def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
-    """X as rows for an engine: array, CSR, list of objects, or rows of a given kernel."""
+    """X as rows for an engine: array, CSR, list of objects, or rows of a precomputed kernel."""
     kernel = TABLE["kernel"].check(getattr(estimator, "kernel", "linear"))
     if are_objects(kernel, X):
         forget_features(estimator, reset)
@@ -154,7 +156,7 @@ def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
 
 
 def refuse_unusable(X: Any, names: Any = None) -> None:
-    """Rows must be there, with features, and finite."""
+    """Refuse data without rows, without features, or with values that are not finite."""
     if not X.shape[0]:
         raise SourceError(no_rows("X"))
     if not X.shape[1]:
@@ -170,7 +172,7 @@ def refuse_unusable(X: Any, names: Any = None) -> None:
 
 
 def read_instances(estimator: Any, instances: Any) -> Any:
-    """Instances that a parameter holds, as rows for an engine; the estimator learns nothing from them."""
+    """Instances passed as a parameter, as rows for an engine; the estimator's features stay as they are."""
     if estimator.kernel == "precomputed":
         return GivenRows(as_csr(check_array(instances, accept_sparse="csr")))
     before = {name: value for name, value in vars(estimator).items() if name in FEATURES}
@@ -182,13 +184,13 @@ def read_instances(estimator: Any, instances: Any) -> Any:
 
 
 def forget_features(estimator: Any, reset: bool) -> None:
-    """Features of an earlier fit mean nothing to this one."""
+    """With ``reset``, drop the features of an earlier fit."""
     for stale in FEATURES if reset else ():
         estimator.__dict__.pop(stale, None)
 
 
 def read_source(estimator: Any, data: Any, reset: bool) -> Source:
-    """A path or an open object as a source whose features are those the estimator knows."""
+    """A path or an object as a source with the features of the fit."""
     kernel = TABLE["kernel"].check(estimator.kernel)
     source = sources.open(data)
     if kernel == "precomputed":
@@ -196,7 +198,7 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
     if source.n_columns == 0 and not callable(kernel):
         raise SourceError(needs_function(source.name, kernel))
     if source.remote and estimator.memory_limit is not None:
-        raise ValueError(f"memory_limit is for this machine; {source.memory}.")
+        raise ValueError(f"memory_limit applies to this machine only; {source.memory}.")
     forget_features(estimator, reset)
     source = source if reset else matching(estimator, source)
     if source.left_out:
@@ -225,7 +227,7 @@ def matching(estimator: Any, source: Source) -> Source:
 
 
 def compare(estimator: Any, where: str, names: Sequence[str] | None, n: int = 0) -> None:
-    """Let scikit-learn compare the columns of a source with those of the fit, and say where they are."""
+    """Let scikit-learn compare the columns of a source with those of the fit; errors name the source."""
     if names is None:
         header: Any = np.empty((0, n))
     else:
@@ -243,7 +245,7 @@ def _features(n: int) -> str:
 
 
 def as_vectors(X: Any, kernel: Any) -> Any:
-    """Checked vectors in a type the loops know; CSR without duplicates."""
+    """Checked vectors in a type that the compiled loops support; CSR without duplicates."""
     if getattr(X, "dtype", None) == np.longdouble:
         X = X.astype(np.float64)
     if kernel == "chi2" and n_rows(X) and X.min() < 0:
@@ -258,7 +260,7 @@ def as_given_kernel(X: Any) -> GivenRows:
     if X.shape[0] > 1 and not X.diagonal().any() and X.max() > 0:
         raise ValueError(
             "kernel='precomputed' needs similarities, but the diagonal is zero: these look like distances. "
-            "Make them similar, for example by exp(-gamma * D**2)."
+            "Convert them to similarities, for example with exp(-gamma * D**2)."
         )
     return GivenRows(as_csr(X), np.arange(X.shape[0]))
 

@@ -1,4 +1,4 @@
-"""Refusals and warnings about a fit: what was found and what to do."""
+"""Errors and warnings about a fit: what was found and what to do."""
 
 import sys
 import warnings
@@ -22,26 +22,26 @@ from apnc.stored import largest
 from apnc.version import __version__
 from apnc.wording import told
 
-#: k(x, x) must stay below this, so that squares of Y fit float32.
+#: k(x, x) must stay below this, so that squares of Y do not overflow float32.
 LARGEST_KERNEL = 1e30
-#: Up to this residual an embedding needs no advice; above it clusters do not if half of the landmarks lose no more than
-#: this share of what they explain (docs/decisions/20-residual.md).
+#: Warn above this residual; advise more landmarks only if clusters found with half of them explain less by more than
+#: this share (docs/decisions/20-residual.md).
 HIGH_RESIDUAL, HIGH_LOSS = 0.3, 0.1
-#: Said where nothing is left to fit.
+#: The message if no rows are left to fit.
 WEIGHTLESS = "Every row has weight zero or was skipped; at least one row must have a positive weight."
-#: Packages whose lines a warning does not point at.
+#: Packages that a warning's location skips.
 BETWEEN = ("apnc", "contextlib", "sklearn")
 
 
 def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
-    """Y is stored as float32: squared distances must stay within it."""
+    """Refuse kernel values so large that squared distances overflow float32, the type in which Y is stored."""
     found = float(np.abs(diagonal).max())
     if not found < LARGEST_KERNEL:
         raise ValueError(f"The kernel reaches values up to {found:.3g}, too large to compute with. {SMALLER}")
 
 
 def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) -> None:
-    """Squares of features must neither vanish nor overflow in the compute type."""
+    """Refuse features whose squares underflow or overflow the compute type."""
     if kernel.kernel not in SQUARED:
         return
     vectors = [rows.data if sparse.issparse(rows) else rows for rows in samples]
@@ -51,26 +51,26 @@ def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) 
     if found and not low <= found <= high:
         which = "small" if found < low else "large"
         raise ValueError(
-            f"The features are too {which} to compute with: they reach {found:.3g}, and their squares leave the range "
-            f"of {np.dtype(dtype)}. Multiply them by a constant, or set scale='minmax'."
+            f"The features are too {which} to compute with: they reach {found:.3g}, and their squares are outside the "
+            f"range of {np.dtype(dtype)}. Multiply them by a constant, or set scale='minmax'."
         )
 
 
 def refuse_gamma(gamma: float | None, self_tuned: bool, dtype: type) -> None:
-    """A width must be within the range of the compute type."""
+    """Refuse a gamma outside the range of the compute type."""
     if gamma is None or 0 < gamma <= float(np.finfo(dtype).max) / 4:
         return
     reason = (
         "It was tuned from the data: the rows differ too little, or too much. Multiply the features by a constant, or "
         "set scale='minmax'."
         if self_tuned
-        else "Choose another one."
+        else "Choose another value."
     )
-    raise ValueError(f"gamma={gamma:.3g} cannot be computed with in {np.dtype(dtype)}. {reason}")
+    raise ValueError(f"gamma={gamma:.3g} is outside the usable range of {np.dtype(dtype)}. {reason}")
 
 
 def refuse_too_few(n_clusters: int, census: Census) -> None:
-    """k clusters need k rows that count."""
+    """Refuse more clusters than there are rows with positive weight."""
     if not census.n_positive:
         raise ValueError(WEIGHTLESS)
     if n_clusters > census.n_positive:
@@ -83,7 +83,7 @@ def refuse_too_few(n_clusters: int, census: Census) -> None:
 
 
 def refuse_changed(counted: int, labelled: int) -> None:
-    """A file must stay as it is while it is read several times."""
+    """Refuse data that changed between passes."""
     if counted != labelled:
         raise ValueError(
             f"The data changed while it was read: {counted:,} rows were counted at first, {labelled:,} at the end."
@@ -91,12 +91,12 @@ def refuse_changed(counted: int, labelled: int) -> None:
 
 
 def warn_left_out(name: str, left_out: Mapping[str, str]) -> None:
-    """Say which columns are no features though nobody said so."""
+    """Warn about columns that were left out automatically."""
     _warn(about_left_out(name, left_out))
 
 
 def warn_if_skipped(name: str, n_skipped: int) -> None:
-    """Say how many rows had missing values."""
+    """Warn if rows with missing values were skipped."""
     if n_skipped:
         rows = (
             "1 row with missing values was"
@@ -107,23 +107,23 @@ def warn_if_skipped(name: str, n_skipped: int) -> None:
 
 
 def warn_if_capped(asked: int | str, distinct: int) -> None:
-    """Say that there are fewer instances than landmarks asked for."""
+    """Warn if there are fewer instances than requested landmarks."""
     if isinstance(asked, int) and asked > distinct:
         _warn(f"n_landmarks={asked} is more than the {distinct} distinct instances; all {distinct} are used.")
 
 
 def warn_if_shrunk(settings: Settings, n_distinct: float) -> None:
-    """Say that the memory limit leaves room for fewer landmarks than "auto" would take."""
+    """Warn if the memory limit leaves room for fewer landmarks than "auto" would choose."""
     wanted, used = auto_landmarks(n_distinct, settings.n_clusters), settings.auto_landmarks(n_distinct)
     if settings.n_landmarks == "auto" and used < wanted:
         _warn(
-            f"The memory limit leaves room for {used} landmarks, where {wanted} would be taken without it. Raise "
+            f"The memory limit leaves room for {used} landmarks; without it, {wanted} would be used. Raise "
             "memory_limit, or set n_landmarks."
         )
 
 
 def warn_if_indefinite(coefficients: Coefficients) -> None:
-    """Say once how much of an indefinite kernel's spectrum was left out."""
+    """Warn if the kernel is indefinite, with the share of its spectrum that is negative."""
     if coefficients.negative > 0:
         _warn(
             f"The kernel is indefinite: {100 * coefficients.negative:.2g} % of its spectrum on the landmarks "
@@ -133,10 +133,10 @@ def warn_if_indefinite(coefficients: Coefficients) -> None:
 
 
 def advise_on_residual(model: EmbeddingModel, loss: float = np.inf) -> None:
-    """Say so when the landmarks span too little of the data, and what of it would help.
+    """Warn if the landmarks span too little of the data, and advise what would help.
 
-    ``loss`` is the share of what clusters explain that half of the landmarks would lose; of an embedding alone there is
-    none to go by.
+    ``loss`` is the share of what clusters explain that would be lost with half of the landmarks; infinite for an
+    embedding without clusters.
     """
     kernel, more = model.kernel, loss > HIGH_LOSS
     if model.residual <= HIGH_RESIDUAL or not (more or kernel.has_width):
@@ -156,7 +156,7 @@ def advise_on_residual(model: EmbeddingModel, loss: float = np.inf) -> None:
 
 
 def warn_if_not_converged(converged: bool, max_iter: int) -> None:
-    """Say that the iterations ran out."""
+    """Warn if the fit stopped at ``max_iter`` before it converged."""
     if not converged:
         iterations = "1 iteration" if max_iter == 1 else f"{max_iter:,} iterations"
         message = f"Not converged after {iterations}. Raise max_iter, or tol."
@@ -164,7 +164,7 @@ def warn_if_not_converged(converged: bool, max_iter: int) -> None:
 
 
 def warn_if_empty(counts: npt.NDArray[Any]) -> None:
-    """Say that some clusters hold no rows."""
+    """Warn if some clusters are empty."""
     filled = int((counts > 0).sum())
     if filled < len(counts):
         _warn(
@@ -185,7 +185,7 @@ class OtherVersionWarning(InconsistentVersionWarning):
 
 
 def warn_if_other_version(name: str, then: str) -> None:
-    """Say that a pickle comes from another version."""
+    """Warn if an estimator was pickled by another version."""
     if then != __version__:
         _warn(
             OtherVersionWarning(
@@ -195,7 +195,7 @@ def warn_if_other_version(name: str, then: str) -> None:
 
 
 def _warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that led here: outside this package, and outside what calls parts of it in between."""
+    """Warn at the user's line: the first one outside the packages of ``BETWEEN``."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN:
         level, frame = level + 1, frame.f_back

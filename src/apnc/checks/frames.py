@@ -1,4 +1,4 @@
-"""Frames in memory, of pandas or polars: their features by the rule that goes for files and Spark too."""
+"""Features of pandas and polars frames, chosen by the same rule as for files and Spark."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from apnc.sources import columns as rule
 from apnc.sources.pieces import SourceError
 from apnc.typing import Array
 
-#: What pandas finds in columns of objects, and polars calls its types, in the words of the rule.
+#: The rule's names for what pandas infers in object columns, and for the types of polars.
 INFERRED = dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"), rule.NUMBER)
 INFERRED |= dict.fromkeys(("date", "datetime", "datetime64", "time", "timedelta", "period"), rule.TIMES)
 INFERRED |= {"string": rule.TEXT, "empty": rule.NOTHING, "bytes": "binary"}
@@ -21,9 +21,9 @@ TYPES |= {"String": rule.TEXT, "Null": rule.NOTHING, "Binary": "binary", "Boolea
 
 
 def features(X: Any, fitted: Sequence[str] | None) -> Any:
-    """The frame of the features: those of the fit, if they are there, else by the rule; others are told of.
+    """The features of a frame: those of the fit if all are present, else by the rule, with a warning about the rest.
 
-    Where some of the fit are not there, it is the whole frame, of which scikit-learn says what is wrong.
+    If features of the fit are missing, the whole frame is returned for scikit-learn to report what is wrong.
     """
     names = [str(name) for name in X.columns]
     if fitted is not None and set(fitted) <= set(names):
@@ -59,7 +59,7 @@ def _column(X: Any, position: int, name: str) -> rule.Column:
 
 
 def _kind(values: Any) -> str:
-    """What a column holds, in the words of the rule."""
+    """The rule's name for what a column holds."""
     type_ = values.dtype
     if hasattr(type_, "is_numeric"):
         inner = getattr(type_, "inner", None)
@@ -90,7 +90,7 @@ def _kind_of_objects(values: Any) -> str:
 
 
 def _expanded(X: Any, position: int, name: str) -> Any:
-    """A frame of the values of the lists in a column."""
+    """A column of lists as a frame with one column for each position."""
     lists = [list(value) if hasattr(value, "__len__") else None for value in _values(X, position)]
     width = next(len(value) for value in lists if value is not None)
     if not width:

@@ -1,4 +1,4 @@
-"""The table of parameters with all registered names, and the rows of an estimator."""
+"""The table of parameters with all registered names, and the rows that apply to an estimator."""
 
 import inspect
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from apnc.scaling import SCALES
 
 INITS = ("k-means++", "random", "random-partition")
 TABLE = table(kernels=KERNELS, embeddings=EMBEDDINGS, embedding=Embedding, scales=SCALES, inits=INITS)
-#: Rows that estimators from outside brought along, by class.
+#: Rows registered for estimators defined outside this package, by class.
 BROUGHT: dict[type, dict[str, Parameter]] = {}
 
 
@@ -32,7 +32,7 @@ rows_of: Any = cache(_rows_of)
 
 
 def bring_rows(kind: type, parameters: Iterable[Parameter]) -> None:
-    """Take up rows of parameters that the table lacks; afterwards every parameter of ``kind`` must have one."""
+    """Register rows for parameters that the table lacks; every parameter of ``kind`` must then have one."""
     brought = BROUGHT.get(kind, {}) | {row.name: row for row in parameters}
     known, taken = sorted(set(brought) & set(TABLE)), _signature(kind)
     if known:

@@ -1,4 +1,4 @@
-"""How well labels agree with a truth: two files compared in pieces."""
+"""Agreement of labels with a ground truth: two files compared in pieces."""
 
 from apnc.evaluation.comparing import compare
 from apnc.evaluation.label_files import count_rows

@@ -1,4 +1,4 @@
-"""Two files of labels, row by row: matched by ids, or by their order."""
+"""Compare two files of labels row by row, matched by ids or by order."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -16,13 +16,14 @@ from apnc.evaluation.measures import Comparison
 def compare(labels: Any, truth: Any) -> Comparison:
     """Compare two files of labels.
 
-    The labels are the column ``label``, or the last one. Rows are matched by the other columns that both files have,
-    ``row`` too; without any by their order. Memory: the contingency table; with ids, those of ``truth``.
+    The labels are in the column ``label``, or else in the last one. Rows are matched by the other columns that both
+    files share (including ``row``), or by order if there are none. Memory: the contingency table; with ids, also
+    those of ``truth``.
 
     Parameters
     ----------
     labels, truth : paths of tables (Parquet, Arrow, CSV, TSV), of one-dimensional ``.npy`` arrays, or of ``.npz``
-        archives with a single array or one called label, labels, y, truth, target or classes, which is held in memory.
+        archives, whose only array, or the one called label, labels, y, truth, target or classes, is held in memory.
 
     """
     found, true = LabelFile.open(labels), LabelFile.open(truth)
@@ -33,7 +34,7 @@ def compare(labels: Any, truth: Any) -> Comparison:
 
 
 def _by_order(found: LabelFile, true: LabelFile, tally: Tally) -> tuple[int, int]:
-    """Rows of the same number belong together; both files must have the same number of rows."""
+    """Match rows by position; both files must have the same number of rows."""
     n_found, n_true = 0, 0
     none: Any = ()
     for one, two in zip_longest(found.read(), true.read(), fillvalue=none):
@@ -51,7 +52,7 @@ def _by_order(found: LabelFile, true: LabelFile, tally: Tally) -> tuple[int, int
 
 
 def _by_ids(found: LabelFile, true: LabelFile, ids: Sequence[str], tally: Tally) -> tuple[int, int]:
-    """Rows of the same ids belong together; returns how many of either file have no partner."""
+    """Match rows by ids; return how many rows of each file have no match."""
     index = Index(true, ids)
     truth, classes = index.rows, index.rows[true.column].dictionary_encode()
     partners = np.full(len(truth), -1)

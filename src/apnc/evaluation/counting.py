@@ -1,4 +1,4 @@
-"""Pairs of a cluster and a class, counted as they come."""
+"""Count pairs of a cluster and a class, piece by piece."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ from apnc.evaluation.label_files import LABEL, LabelFile
 from apnc.evaluation.measures import Comparison
 from apnc.typing import Array
 
-#: More different values than this are no labels.
+#: A column with more distinct values than this does not hold labels.
 MOST_LABELS = 1_000_000
 
 
 class Tally:
-    """Counts pairs of a cluster and a class, named as in two files."""
+    """Counts pairs of a cluster and a class, under their names in two files."""
 
     def __init__(self, clusters: LabelFile, classes: LabelFile):
         self._files = {"cluster": clusters, "class": classes}
         self._cells: list[Any] = []
 
     def add(self, clusters: Any, classes: Any) -> None:
-        """Count the pairs of some rows: chunked arrays of text, plain or as a dictionary."""
+        """Count the pairs of some rows: chunked arrays of text, plain or dictionary-encoded."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -31,12 +31,12 @@ class Tally:
         for kind, file in self._files.items():
             if pc.count_distinct(self._cells[0][kind]).as_py() > MOST_LABELS:
                 raise ValueError(
-                    f"{file.name}: column {file.column!r} has more than {MOST_LABELS:,} different values. Call the "
+                    f"{file.name}: column {file.column!r} has more than {MOST_LABELS:,} distinct values. Call the "
                     f"column of the labels {LABEL!r}, or make it the last one."
                 )
 
     def comparison(self, ids: tuple[str, ...], n_only_labels: int, n_only_truth: int) -> Comparison:
-        """What was counted."""
+        """The counts as a contingency table."""
         (cells,) = self._cells
         clusters, cluster_of = _ranked(cells["cluster"])
         classes, class_of = _ranked(cells["class"])
@@ -45,7 +45,7 @@ class Tally:
 
 
 def _ranked(labels: Any) -> tuple[tuple[str, ...], Array]:
-    """Names without repetition, whole numbers by value, and the place of each label among them."""
+    """Distinct names in order, integers by value, and the position of each label among them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

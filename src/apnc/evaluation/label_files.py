@@ -18,14 +18,14 @@ from apnc.typing import Array
 
 #: Rows compared at a time, and rows read at a time.
 PIECE_ROWS, BATCH_ROWS = 1 << 18, 1 << 16
-#: The name of a column of labels; without it the last column is taken.
+#: Name of the column of labels; if there is none, the last column is used.
 LABEL = "label"
-#: Names of the labels among other arrays of an archive.
+#: Names by which the labels are found among several arrays of an archive.
 ARRAYS = (LABEL, "labels", "y", "truth", "target", "classes")
 
 
 def count_rows(path: Any) -> int:
-    """Rows of a table or array, without reading more than has to be."""
+    """Number of rows of a table or array, from its metadata if possible."""
     format = sources.format_of(path)
     if format == "npy":
         return len(np.load(path, mmap_mode="r"))
@@ -43,9 +43,9 @@ class LabelFile:
     Attributes
     ----------
     name : path, for messages.
-    column : of the labels.
-    others : all other columns.
-    tables : for names of columns, iterates over Arrow tables of them, as text.
+    column : name of the column of labels.
+    others : names of all other columns.
+    tables : function from column names to an iterator over Arrow tables of these columns, as text.
 
     """
 
@@ -56,7 +56,7 @@ class LabelFile:
 
     @classmethod
     def open(cls, path: Any) -> "LabelFile":
-        """A table or an array; the name tells the format, the first line of CSV what separates its values."""
+        """Open a table or an array; the format is inferred from the name, the separator of CSV from its first line."""
         format = sources.format_of(path)
         if format in ("npy", "npz"):
             return cls(str(path), LABEL, (), partial(_array_tables, path, format))
@@ -71,7 +71,7 @@ class LabelFile:
         return cls(str(path), column, others, partial(_part_tables, parts))
 
     def read(self, ids: Sequence[str] = ()) -> Iterator[Any]:
-        """Tables of the id columns and the labels, which must all be there; ``PIECE_ROWS`` in each but the last."""
+        """Tables of the id columns and the labels, ``PIECE_ROWS`` in all but the last; refuse rows without a label."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -88,7 +88,7 @@ class LabelFile:
         yield from filter(len, held)
 
     def whole(self, ids: Sequence[str]) -> Any:
-        """The same in one table."""
+        """All pieces as one table."""
         import pyarrow as pa
 
         pieces = list(self.read(ids))
@@ -148,14 +148,14 @@ def _mapped(path: Any) -> Array:
 
 
 def _unpacked(path: Any) -> Array:
-    """The labels of an ``.npz`` archive: its only array, or the one of ``ARRAYS``."""
+    """The labels of an ``.npz`` archive: its only array, or the one named in ``ARRAYS``."""
     name = find_files(path).only_local("npz").path
     with located(name, "The file is damaged or cut off."), ZipFile(name) as archive:
         there = [member.removesuffix(".npy") for member in archive.namelist()]
         chosen = there if len(there) == 1 else [array for array in there if array in ARRAYS]
         if len(chosen) != 1:
             raise SourceError(
-                f"{name}: holds the arrays {', '.join(there) or '(none)'}, and it is not clear which are the labels. "
+                f"{name}: holds the arrays {', '.join(there) or '(none)'}, and it is unclear which are the labels. "
                 f"Call one of them {', '.join(ARRAYS[:-1])} or {ARRAYS[-1]}, or save it alone with numpy.save."
             )
         where, member = f"{name}, array {chosen[0]}", f"{chosen[0]}.npy"
@@ -167,16 +167,16 @@ def _unpacked(path: Any) -> Array:
 
 
 def _refuse(where: str, file: Any) -> None:
-    """Only a row of whole numbers or text is labels; others are refused before they are read."""
+    """Refuse all but one-dimensional arrays of integers or text, before their values are read."""
     shape, _, dtype = read_header(file, where)
     if len(shape) != 1 or dtype.kind not in "iubU":
         raise SourceError(
-            f"{where}: labels are whole numbers or text of shape (n,), got {dtype} of shape {shape}."
+            f"{where}: labels must be whole numbers or text of shape (n,), got {dtype} of shape {shape}."
         )
 
 
 def _as_text(columns: dict[str, Any], where: str) -> Any:
-    """A table of text, as CSV has it: what is missing is empty."""
+    """A table of text, as in CSV, with missing values as empty strings."""
     import pyarrow as pa
 
     table = pa.table(columns)
@@ -186,6 +186,6 @@ def _as_text(columns: dict[str, Any], where: str) -> Any:
             table = table.set_column(place, name, plain.cast(pa.large_string()).fill_null(""))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ValueError(
-                f"{where}: column {name!r} of type {column.type} is neither labels nor ids."
+                f"{where}: column {name!r} of type {column.type} cannot be used as labels or ids."
             ) from error
     return table

@@ -1,4 +1,4 @@
-"""Rows of a file, found by their ids."""
+"""Look up rows of a file by their ids."""
 
 import functools
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ import numpy as np
 from apnc.evaluation.label_files import BATCH_ROWS, LabelFile
 from apnc.typing import Array
 
-#: An odd number without pattern, and masks of the first 0 to 8 bytes of a word.
+#: The odd multiplier of splitmix64, and masks for the first 0 to 8 bytes of a word.
 FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 FIRST_BYTES = np.array([256**n - 1 for n in range(9)], np.uint64)
 
 
 class Index:
-    """Rows of a file, found by their ids: by a sorted hash, and then by comparing the ids.
+    """Looks up rows of a file by their ids: a search among sorted hashes, confirmed by comparing the ids.
 
-    ``pyarrow.Table.join`` took several times as long when tried on 2,000,000 ids, and dictionaries of both files half
-    as long again, in more memory.
+    On 2,000,000 ids, ``pyarrow.Table.join`` took several times as long, and dictionaries of both files half as long
+    again and more memory.
 
     Attributes
     ----------
-    rows : all rows of the file, an Arrow table.
+    rows : all rows of the file, as an Arrow table.
 
     """
 
@@ -40,9 +40,9 @@ class Index:
                 break
 
     def find(self, table: Any) -> Array:
-        """The row of each row of ``table``, -1: none has its ids."""
+        """For each row of ``table``, the row of the file with the same ids; -1 if there is none."""
         hashes = self._hashes(table)
-        # What is looked up in order is found several times faster.
+        # Searching for sorted hashes is several times faster.
         order = np.argsort(hashes)
         places = np.searchsorted(self._hashed[:-1], hashes[order])
         rows = np.empty(len(table), np.int64)
@@ -50,7 +50,7 @@ class Index:
         return np.where(self._are(rows, table), rows, -1)
 
     def _are(self, rows: Array, table: Any) -> Array:
-        """Whether rows have the ids of those of ``table``."""
+        """Whether ``rows`` of the file have the same ids as the rows of ``table``."""
         import pyarrow.compute as pc
 
         same = [pc.equal(self.rows[name].take(rows), table[name]).to_numpy() for name in self._ids]
@@ -65,11 +65,11 @@ class Index:
 
 
 def refuse_repeated(file: LabelFile, rows: Any, ids: Sequence[str], repeated: Array) -> None:
-    """No ids may be there twice; ``repeated`` are those of ``rows`` whose ids are."""
+    """Refuse ids that occur twice; ``repeated`` are the positions in ``rows`` of such ids."""
     if len(repeated):
         raise ValueError(
             f"{file.name}: two rows have the same {', '.join(ids)}: {named(rows, ids, repeated[0])}. Rows are matched "
-            "by it, so it must differ: leave one of them out, or rename the column in one file."
+            "by it, so it must be unique: leave one of them out, or rename the column in one file."
         )
 
 
@@ -79,7 +79,7 @@ def named(table: Any, ids: Sequence[str], row: int) -> str:
 
 
 def _mixed(hashes: Array, texts: Any) -> Array:
-    """Hashes of shape (n,), uint64, with those of an Arrow array of text mixed in, eight bytes at a time."""
+    """Hashes of shape (n,), uint64, with the bytes of an Arrow array of text mixed in, eight at a time."""
     offsets = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset :][: len(texts) + 1]
     content = memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]].tobytes() + bytes(8)
     words = np.ndarray(len(content) - 7, "<u8", content, strides=1)

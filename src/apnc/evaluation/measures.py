@@ -1,4 +1,4 @@
-"""A contingency table of clusters and classes, and what is measured on it."""
+"""The contingency table of clusters and classes, and measures computed from it."""
 
 import math
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ import numpy as np
 
 from apnc.typing import Array
 
-#: More clusters and more classes than this are not matched with each other: 20,000 took 8 seconds, 200,000 150.
+#: Clusters and classes are not matched if there are more than this of both: 20,000 took 8 seconds, 200,000 took 150.
 MOST_MATCHED = 20_000
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A contingency table, and what is measured on it.
+    """A contingency table, and measures of agreement computed from it.
 
     Attributes
     ----------
-    clusters, classes : names of the k clusters and c classes, numbers in their order.
-    cluster_of, class_of, counts : arrays of shape (cells,), int64: cells of the table that are not empty.
-    ids : columns by which rows were matched; empty: by their order.
-    n_only_labels, n_only_truth : rows that the other file has not.
+    clusters, classes : names of the k clusters and c classes; integers are sorted by value.
+    cluster_of, class_of, counts : arrays of shape (cells,), int64: the cells of the table that are not empty.
+    ids : columns by which rows were matched; empty: rows were matched by order.
+    n_only_labels, n_only_truth : number of rows that the other file lacks.
 
     """
 
@@ -36,7 +36,7 @@ class Comparison:
 
     @property
     def n_rows(self) -> int:
-        """Rows that were compared."""
+        """Number of rows compared."""
         return int(self.counts.sum())
 
     @property
@@ -48,17 +48,17 @@ class Comparison:
 
     @cached_property
     def cluster_sizes(self) -> Array:
-        """Rows of each cluster, shape (k,)."""
+        """Number of rows in each cluster, shape (k,)."""
         return _sums(self.cluster_of, self.counts, len(self.clusters))
 
     @cached_property
     def class_sizes(self) -> Array:
-        """Rows of each class, shape (c,)."""
+        """Number of rows in each class, shape (c,)."""
         return _sums(self.class_of, self.counts, len(self.classes))
 
     @cached_property
     def mutual_information(self) -> float:
-        """In nats."""
+        """Mutual information of clusters and classes, in nats."""
         n = self.n_rows
         independent = self.cluster_sizes[self.cluster_of] / n * self.class_sizes[self.class_of]
         return max(0.0, float(np.sum(self.counts / n * np.log(self.counts / independent))))
@@ -81,14 +81,14 @@ class Comparison:
     def _normalized(self, mean: float) -> float:
         if len(self.clusters) == len(self.classes) == 1:
             return 1.0
-        # As scikit-learn does: what is left of rounding is no information.
+        # As in scikit-learn: what is within rounding error counts as no information.
         if self.mutual_information <= np.finfo(np.float64).eps:
             return 0.0
         return self.mutual_information / mean
 
     @property
     def homogeneity(self) -> float:
-        """1 if each cluster has rows of one class only."""
+        """1 if each cluster contains rows of one class only."""
         entropy = _entropy(self.class_sizes)
         return self.mutual_information / entropy if entropy else 1.0
 
@@ -113,9 +113,9 @@ class Comparison:
 
     @property
     def accuracy(self) -> float:
-        """Largest share of rows in the class of their cluster, with clusters matched to classes one to one.
+        """Share of rows in the class matched to their cluster, under the best one-to-one matching.
 
-        NaN for more than ``MOST_MATCHED`` of both clusters and classes, since matching them takes minutes.
+        NaN if there are more than ``MOST_MATCHED`` of both clusters and classes, since matching them takes minutes.
         """
         from scipy import sparse
         from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -123,7 +123,7 @@ class Comparison:
         shape = (len(self.clusters), len(self.classes))
         if min(shape) > MOST_MATCHED:
             return math.nan
-        # One more than the counts, since an edge must not weigh 0; a column of its own for a row without a partner.
+        # Counts plus one, since an edge must not have weight 0; each row has an extra column for staying unmatched.
         table = sparse.csr_array((self.counts + 1.0, (self.cluster_of, self.class_of)), shape=shape)
         table = table if shape[0] <= shape[1] else table.T
         graph = sparse.hstack([table, sparse.eye_array(min(shape))], format="csr")
@@ -132,7 +132,7 @@ class Comparison:
 
     @property
     def ari(self) -> float:
-        """Adjusted Rand index; counted in whole numbers of any size."""
+        """Adjusted Rand index, computed in Python integers, which do not overflow."""
         n, together = self.n_rows, _squares(self.counts)
         in_clusters, in_classes = _squares(self.cluster_sizes), _squares(self.class_sizes)
         agree, apart = together - n, n * n + together - in_clusters - in_classes

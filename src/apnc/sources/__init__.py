@@ -1,4 +1,4 @@
-"""Data larger than memory: files, open objects, tables and streams that are read in pieces."""
+"""Data larger than memory, read in pieces: files, open files, tables and streams."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -17,16 +17,16 @@ from apnc.sources.pieces import SourceError
 
 __all__ = ["FORMATS", "InMemory", "Source", "SourceError", "is_source", "open"]
 
-#: What tells that an object gives Arrow data, whatever library it is of: any by the PyCapsule interface, a LazyFrame of
-#: polars, a connection of DuckDB with a result.
+#: Attributes that identify an object with Arrow data, without importing its library: the PyCapsule interface, a polars
+#: LazyFrame, a DuckDB connection with a result.
 ARROW = ("__arrow_c_stream__", "sink_parquet", "fetch_record_batch")
 
 
 def is_source(data: Any) -> bool:
-    """Whether ``data`` is read in pieces rather than held as rows: a path, an open object, a stream, a query.
+    """Whether ``data`` is read in pieces rather than held as rows: a path, an open file, a stream, a query.
 
-    A list never is, since lists are instances; ``open`` makes a source of a list of paths. Frames of pandas and polars
-    are rows in memory, of which ``open`` makes a source too.
+    A list never is, since its items are instances; ``open`` accepts a list of paths. pandas and polars frames are rows
+    in memory, though ``open`` accepts them too.
     """
     if isinstance(data, Source | str | os.PathLike | np.memmap) or hasattr(data, "read"):
         return True
@@ -49,26 +49,26 @@ def open(
     zero_based: bool | str = "auto",
     separator: str | None = None,
 ) -> Source:
-    """A source of rows for ``fit``, ``predict`` and ``embed``, which take a plain path as well.
+    """Open a source of rows for ``fit``, ``predict`` and ``embed``, which also take a plain path.
 
     Parameters
     ----------
     data : path, URI, folder, pattern such as "2024-*.parquet", open binary file, or a list of those;
-        ``numpy.memmap``; data frame of pandas or polars, polars LazyFrame, DuckDB relation or result, pyarrow Table,
-        Dataset or RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame. What can be read only
-        once is copied to a temporary file, which is gone with the source.
-    columns : features, in this order; default: all columns of numbers but an index; a warning names what is left out.
+        ``numpy.memmap``; pandas or polars frame, polars LazyFrame, DuckDB relation or result, pyarrow Table, Dataset or
+        RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame. Data that can be read only once
+        is copied to a temporary file, which is removed with the source.
+    columns : features, in this order; default: all numeric columns except an index; a warning names the others.
     exclude : columns that are not features.
-    id_columns : columns written in front of labels; they are not features.
+    id_columns : columns written before the labels; they are not features.
     weight_column : column of weights.
-    drop_null : skip rows with missing values (null or NaN) and say how many; by default they are an error.
-    format : of files, where the name does not tell: a name in ``FORMATS``.
+    drop_null : skip rows with missing values (null or NaN) and warn how many; by default they are an error.
+    format : one of ``FORMATS``; default: inferred from the file names.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
-    object_field : the field of each JSON line that is the instance; default: the whole value. Of a DataFrame: the
+    object_field : field of each JSON line that holds the instance; default: the whole value. For a Spark DataFrame, the
         column of objects.
-    zero_based : whether indices of svmlight begin at 0; "auto": if index 0 occurs in the file. Say it where
-        files of one kind may lack feature 0, for fit and predict alike.
-    separator : the character between the values of CSV, such as ";"; default: a comma.
+    zero_based : whether svmlight indices begin at 0; "auto": if index 0 occurs in the file. If some files may lack
+        feature 0, set it for fit and predict alike.
+    separator : character that separates the values of CSV, such as ";"; default: a comma.
 
     """
     options = {
@@ -134,7 +134,7 @@ def format_of(data: Any) -> str:
 
 
 def _is_held(data: Any) -> bool:
-    """Whether ``data`` is something other than files."""
+    """Whether ``data`` is an object other than files."""
     return isinstance(data, np.memmap) or _is_pyarrow(data) or _is_arrow(data)
 
 
@@ -152,7 +152,7 @@ def _refuse(what: str, given: Iterable[str]) -> None:
 
 
 def refuse_overwriting(data: Any, target: Any) -> None:
-    """What is written must not replace what is read, nor land in a folder of it."""
+    """Refuse a target that would overwrite the data, or lie in one of its folders."""
     goal = Path(target).resolve()
     around = (goal, *goal.parents)
     for path in data.paths if isinstance(data, Source) else [data]:

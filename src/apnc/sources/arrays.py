@@ -53,13 +53,13 @@ class NpySource(Source):
                 yield Piece(read(start, stop), start, stop - start, f"{self.name}, row {start}")
 
     def matrix(self, piece: Piece) -> tuple[Array, None]:
-        """C-ordered array of shape (n, d) in the byte order of the machine."""
+        """C-ordered array of shape (n, d) in native byte order."""
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(piece.raw, dtype=self.dtype), None
 
 
 def open_npy(data: Any, format: str, drop_null: bool) -> NpySource:
-    """A ``.npy`` file or a memory map: from its file if it is a whole map, by slices if it is a view or private."""
+    """Open a ``.npy`` file or a memory map: a whole map is read from its file, a view or private map in slices."""
     if not isinstance(data, np.memmap):
         return NpySource(_stored_in(data.only_local(format)), drop_null)
     name = "np.memmap" if data.filename is None else f"np.memmap of {data.filename}"
@@ -69,7 +69,7 @@ def open_npy(data: Any, format: str, drop_null: bool) -> NpySource:
 
 @dataclass(frozen=True)
 class _View:
-    """A memory map that its file alone does not describe."""
+    """A memory map whose values its file alone does not give: a view, or a private map."""
 
     name: str
     array: Any
@@ -93,7 +93,7 @@ class _View:
 
 @dataclass(frozen=True)
 class _Stored:
-    """An array in a file, from byte ``offset`` on."""
+    """An array stored in a file, starting at byte ``offset``."""
 
     file: DataFile
     offset: int
@@ -127,7 +127,7 @@ class _Stored:
         return values
 
     def refuse_short(self, size: int) -> None:
-        """A file of ``size`` bytes must hold every row that its header promises; more is fine."""
+        """Refuse a file of ``size`` bytes that holds fewer rows than its header declares; extra bytes are ignored."""
         n, d = self.shape
         values = max(0, size - self.offset) // self.dtype.itemsize
         if values < n * d:
@@ -149,7 +149,7 @@ def _stored_in(file: DataFile) -> _Stored:
 
 
 def read_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether in Fortran order, and dtype of a ``.npy`` stream, which is left at the first value."""
+    """Shape, whether in Fortran order, and dtype of a ``.npy`` stream, which is left positioned at the first value."""
     try:
         version = npy.read_magic(file)
         if version == (1, 0):
@@ -158,16 +158,16 @@ def read_header(file: Any, where: str) -> tuple[tuple[int, ...], bool, np.dtype[
             return npy.read_array_header_2_0(file)
     except OSError:
         raise
-    except Exception as error:  # numpy lets through whatever the parts of Python's parser raise
+    except Exception as error:  # numpy passes on whatever Python's parser raises
         reason = str(error).rstrip(".").partition("\n")[0]
         raise SourceError(f"{where}: not a .npy file, or a damaged one: {reason}.") from error
     raise SourceError(
-        f"{where}: .npy format {version[0]}.{version[1]} is of structured arrays; save a plain one."
+        f"{where}: .npy format {version[0]}.{version[1]} is for structured arrays; save a plain one."
     )
 
 
 def refuse_kind(where: str, dtype: np.dtype[Any]) -> None:
-    """Only real numbers and booleans are rows."""
+    """Refuse all but real numbers and booleans."""
     if dtype.kind not in "biuf":
         kind = "O" if dtype.hasobject else dtype.kind
         raise SourceError(f"{where}: holds {REFUSED.get(kind, f'{dtype}; save numbers')}.")
@@ -177,21 +177,21 @@ def _refuse(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     refuse_kind(where, dtype)
     if len(shape) == 1:
         raise SourceError(
-            f"{where}: has the shape {shape}, rows need two dimensions. Save array.reshape(-1, 1) if each value is "
+            f"{where}: has shape {shape}, but rows need two dimensions. Save array.reshape(-1, 1) if each value is "
             "a row, array.reshape(1, -1) if it is a single row."
         )
     if len(shape) != 2 or min(shape) < 0 or shape[1] == 0:
-        raise SourceError(f"{where}: has the shape {shape}, expected (rows, features).")
+        raise SourceError(f"{where}: has shape {shape}, expected (rows, features).")
 
 
 def delivered_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Type of the rows as they are handed on: in native byte order, extended precision as float64."""
+    """Type of the decoded rows: in native byte order, extended precision as float64."""
     extended = dtype.kind == "f" and dtype.itemsize > 8
     return np.dtype(np.float64) if extended else dtype.newbyteorder("=")
 
 
 def _behind(array: Any) -> _Stored | None:
-    """The part of a file that a memory map shows; None for views, whose ``offset`` is that of the whole map."""
+    """The part of a file that a memory map covers; None for views, whose ``offset`` is that of the whole map."""
     whole = isinstance(array.base, mmap.mmap) and array.mode != "c" and array.filename is not None
     if not whole or not os.path.isfile(array.filename):
         return None

@@ -1,4 +1,4 @@
-"""Which columns of a table are features: one rule for frames, files and Spark, with its words."""
+"""Which columns of a table are features: one rule for frames, files and Spark, with its messages."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ import numpy as np
 from apnc.sources.pieces import SourceError
 from apnc.wording import some
 
-#: Kinds of columns that can be features, and words for some of the others.
+#: Kinds of columns that can be features, and names of some other kinds.
 NUMBER, LIST = "number", "list of numbers"
 TEXT, CATEGORIES, TIMES, MIXED, NESTED, NOTHING = (
     "text",
@@ -21,29 +21,29 @@ TEXT, CATEGORIES, TIMES, MIXED, NESTED, NOTHING = (
     "nested values",
     "no values",
 )
-#: Why a column of numbers is no feature.
+#: Why a numeric column is not a feature.
 INDEX = "an index"
-#: What pandas calls an index that it writes: any values are one. Other names are if the values count the rows.
+#: Names that pandas writes for an index, whatever its values; and names of an index if its values count the rows.
 OF_PANDAS = re.compile(r"Unnamed: 0|__index_level_\d+__")
 LIKE_INDEX = re.compile(
     r"(row|record|line|sample)[ _.-]?(index|idx|id|no|nr|num|number)|(.*[ _.-])?(index|idx|id|key)|row|level_\d+|pk",
     re.IGNORECASE,
 )
-#: What to do about text.
+#: Advice for text.
 VECTORS_OF_TEXT = "scikit-learn's TfidfVectorizer makes vectors"
-#: First values by which it is told whether a column counts the rows; with fewer than the least it is not.
+#: Number of first values that decide whether a column counts the rows, and the least number that can.
 HEAD, LEAST = 1000, 3
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the rule sees it.
+    """A column, as input of the rule.
 
     Attributes
     ----------
-    name : as messages call it.
-    kind : ``NUMBER``, ``LIST``, or words for what else it holds.
-    first : its first values, up to ``HEAD`` or more; asked of numbers only.
+    name : name for messages.
+    kind : ``NUMBER``, ``LIST``, or a name for what else it holds.
+    first : returns its first values, ``HEAD`` or more if there are as many; called for numeric columns only.
 
     """
 
@@ -59,8 +59,8 @@ class Chosen:
     Attributes
     ----------
     features : names, in order; only one if it holds lists.
-    left_out : names of other columns that nobody gave a use, and why they are no features.
-    problem : why these may not be what is wanted; empty: nothing.
+    left_out : columns that are neither features nor given another use, and why.
+    problem : why the choice is unclear; empty if it is clear.
 
     """
 
@@ -70,7 +70,7 @@ class Chosen:
 
 
 def choose(where: str, columns: Sequence[Column], taken: Iterable[Any] = ()) -> Chosen:
-    """Features where nobody named them: all numbers but an index, or else the one column of lists of numbers."""
+    """Features by default: all numeric columns except an index, or else the only column of lists of numbers."""
     taken, names = set(taken), [column.name for column in columns]
     free = [column for column in columns if column.name not in taken]
     left_out = {
@@ -87,7 +87,7 @@ def choose(where: str, columns: Sequence[Column], taken: Iterable[Any] = ()) -> 
 
 
 def _why_not(column: Column, is_first: bool) -> str:
-    """Why a column is no feature; empty: it may be one."""
+    """Why a column is not a feature; empty if it may be one."""
     if column.kind != NUMBER:
         return "" if column.kind == LIST else column.kind
     if OF_PANDAS.fullmatch(column.name) or (is_first and not column.name):
@@ -96,23 +96,23 @@ def _why_not(column: Column, is_first: bool) -> str:
 
 
 def _counts(values: Any) -> bool:
-    """Whether each value is one more than the one before."""
+    """Whether each value is one more than the previous one."""
     first = np.asarray(values, dtype=np.float64)[:HEAD]
     return len(first) >= LEAST and bool((np.diff(first) == 1).all())
 
 
 def _unclear(where: str, numbers: Sequence[str], lists: Sequence[str]) -> str:
-    """Numbers or lists of them: it takes a word which are the features."""
+    """The problem with numeric columns beside columns of lists: only the user knows which are the features."""
     if not (numbers and lists):
         return ""
     return (
         f"{where}: column {lists[0]!r} holds lists of numbers, beside columns of numbers ({numbers[0]!r}, ...). "
-        f"Say which are the features: columns=[{lists[0]!r}], or exclude=[{lists[0]!r}]."
+        f"Choose the features: columns=[{lists[0]!r}], or exclude=[{lists[0]!r}]."
     )
 
 
 def about_left_out(where: str, left_out: Mapping[str, str]) -> str:
-    """The warning about columns that are no features."""
+    """The warning about columns that are not features."""
     listed = some([f"{name!r} ({why})" for name, why in left_out.items()])
     verb = "1 column is not a feature" if len(left_out) == 1 else f"{len(left_out)} columns are not features"
     return (
@@ -123,39 +123,39 @@ def about_left_out(where: str, left_out: Mapping[str, str]) -> str:
 
 
 def no_features(where: str, n_rows: int | None = None, columns: Sequence[Column] = ()) -> str:
-    """Said where nothing is a feature."""
+    """The message for data without features."""
     shape = "" if n_rows is None else f" (shape=({n_rows}, 0))"
     found = f" Columns: {described([(column.name, column.kind) for column in columns])}." if columns else ""
     text = any(column.kind == TEXT for column in columns)
     hint = f" For text, {VECTORS_OF_TEXT}." if text else ""
     return (
-        f"{where}: there is no column of numbers to be a feature: 0 feature(s){shape} while a minimum of 1 is "
+        f"{where}: there is no numeric column to use as a feature: 0 feature(s){shape} while a minimum of 1 is "
         f"required.{found}{hint}"
     )
 
 
 def no_rows(where: str) -> str:
-    """Said of an empty table."""
+    """The message for data without rows."""
     return f"{where}: there are no rows: 0 sample(s) while a minimum of 1 is required."
 
 
 def unequal(where: str, name: str, length: int, width: int) -> str:
-    """Said of lists and vectors that are no rows of one matrix."""
-    return f"{where}: column {name!r} holds {length} values, but {width} in the first row. All rows must have as many."
+    """The message for lists or vectors of different lengths."""
+    return f"{where}: column {name!r} holds {length} values, but {width} in the first row. All lengths must be equal."
 
 
 def empty_lists(where: str, name: str) -> str:
-    """Said of a column of lists without any values."""
-    return f"{where}: column {name!r} holds no list that has values. Leave it out with exclude=[{name!r}]."
+    """The message for a column of lists without any values."""
+    return f"{where}: column {name!r} holds no list with values. Leave it out with exclude=[{name!r}]."
 
 
 def expanded(name: str, width: int) -> tuple[str, ...]:
-    """Names of the values of a column of lists."""
+    """Names of the features in a column of lists."""
     return tuple(f"{name}[{j}]" for j in range(width))
 
 
 def refuse_twice(where: str, there: Iterable[str], names: Iterable[str]) -> None:
-    """Each name must be that of one column."""
+    """Refuse names that several columns share."""
     times = Counter(there)
     twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:

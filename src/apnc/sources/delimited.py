@@ -14,24 +14,24 @@ from apnc.sources.files import DataFile, located, one_line
 from apnc.sources.pieces import SourceError
 from apnc.sources.table_readers import Part, Place, Types
 
-#: Bytes of text that are parsed at a time at least, and how many blocks pyarrow reads ahead (counted by its allocator).
+#: Least number of bytes parsed at a time, and number of blocks that pyarrow reads ahead (measured by its allocator).
 BLOCK, BLOCKS_AHEAD = 1 << 20, 36
-#: A first line that is longer is taken for no text.
+#: Longest first line in bytes; a longer one is not text.
 LONGEST_LINE = 1 << 26
-#: What may stand between values where commas do not.
+#: Separators to look for if the first line has no comma.
 OTHER_SEPARATORS = (";", "\t", "|")
 
 
 class TextPart(Part):
-    """A CSV or TSV file, read in blocks of lines; the first block tells the types.
+    """A CSV or TSV file, read in blocks of lines; types are inferred from the first block.
 
-    Numbers are float64, since a whole number in the first block may be followed by others later. A first
-    line of numbers is data: columns are named column_0, column_1, ...
+    Numbers are float64, since integers in the first block may be followed by fractions later. A first line of numbers
+    is data: columns are named column_0, column_1, ...
 
     Parameters
     ----------
     file : to read.
-    delimiter : between values; None: a comma, unless the first line looks as if it were another, which is refused.
+    delimiter : between values; None: a comma, and files whose first line suggests another are refused.
 
     """
 
@@ -52,11 +52,11 @@ class TextPart(Part):
             self.schema = pa.schema([]) if self.empty else self._guess(head)
 
     def _refuse_other(self, fields: list[str]) -> None:
-        """A first line without a comma must not have anything else that separates values."""
+        """Refuse a first line without a comma that contains another separator."""
         other = _separator(fields)
         if other != ",":
             raise SourceError(
-                f"{self.name}: values seem to be separated by {other!r}, not by commas. Say so with "
+                f"{self.name}: values seem to be separated by {other!r}, not by commas. Pass "
                 f"separator={other!r} (in apnc.open, or --separator)."
             )
 
@@ -66,7 +66,7 @@ class TextPart(Part):
         return pa.schema([(field.name, _widest(field)) for field in found])
 
     def types(self, names: Iterable[str], verbatim: bool = False) -> dict[str, Any]:
-        """Types as which columns are read: text if ``verbatim``, so that 007 stays 007."""
+        """Types to read columns as: text if ``verbatim``, so that 007 stays 007."""
         return dict.fromkeys(names, pa.string()) if verbatim else super().types(names)
 
     def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
@@ -79,7 +79,7 @@ class TextPart(Part):
                 line += batch.num_rows
 
     def _explained(self, read: Callable[[], Any]) -> Any:
-        """What ``read`` gives; an error about a line names it."""
+        """The result of ``read()``; an error about a line names the line."""
         try:
             return read()
         except pa.ArrowInvalid as error:
@@ -97,7 +97,7 @@ class TextPart(Part):
             raise SourceError(f"{self.name}, line {line}:{where} {reason}") from error
 
     def _true_line(self, number: int) -> int:
-        """The line, as an editor counts, where the row of this number begins; those numbers leave out empty lines."""
+        """The line, as an editor counts, where row ``number`` begins; pyarrow's row numbers skip empty lines."""
         found, inside = 0, False
         with self._file.stream() as stream:
             for line, content in enumerate(io.BufferedReader(stream, BLOCK), start=1):
@@ -108,18 +108,18 @@ class TextPart(Part):
         return number
 
     def buffers(self, names: Iterable[str]) -> int:
-        """Blocks of text."""
+        """Blocks of text that are read ahead."""
         return BLOCKS_AHEAD * int(self._read.block_size)
 
 
 def separator_of(file: DataFile) -> str:
-    """What separates the values of a file: a comma, unless its first line has none but something else of the kind."""
+    """The separator of a file: a comma, unless its first line has none and contains another separator."""
     with located(file.name):
         return _separator(_fields(_head(file), ","))
 
 
 def _separator(fields: list[str]) -> str:
-    """The same of a first line that was split at commas."""
+    """The separator, from a first line that was split at commas."""
     if len(fields) != 1:
         return ","
     return next((separator for separator in OTHER_SEPARATORS if separator in fields[0]), ",")
@@ -144,7 +144,7 @@ def _fields(head: bytes, delimiter: str) -> list[str]:
         if "\r" in line:
             raise ValueError(
                 "the first line has a carriage return (\\r) without a line feed (\\n). Save the file with Unix (\\n) "
-                "or Windows (\\r\\n) line ends."
+                "or Windows (\\r\\n) line endings."
             ) from error
         raise ValueError(f"the first line is not delimited text: {error}.") from error
 
@@ -158,6 +158,6 @@ def _is_number(field: str) -> bool:
 
 
 def _widest(field: Any) -> Any:
-    """float64 for every type of number, and for a column without values unless it only ends the lines."""
+    """float64 for every numeric type, and for a column without values unless it has no name, as at the end of lines."""
     number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
     return pa.float64() if number or (pa.types.is_null(field.type) and field.name) else field.type

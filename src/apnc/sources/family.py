@@ -1,4 +1,4 @@
-"""What a source of rows offers, whatever it is."""
+"""The interface of all sources of rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ from apnc.sources.missing import Missing, finite, missing_in
 from apnc.sources.pieces import Decoded, Piece, SourceError
 from apnc.typing import Array
 
-#: Columns that a source shows of itself.
+#: Number of columns in the representation of a source.
 SHOWN = 8
 #: Rows read at a time when they are only counted.
 COUNTED = 65_536
-#: Text by whose first lines the number of all is estimated.
+#: Endings of text files, whose number of rows is estimated from the first lines.
 PLAIN_TEXT = tuple(ending for format in FORMATS.values() if format.text for ending in format.endings)
 
 
@@ -33,22 +33,22 @@ class Source(ABC):
     Attributes
     ----------
     name : path or description, for messages.
-    columns : names of the features; None where the format has none.
+    columns : names of the features; None if the format has none.
     n_columns : number of features; 0 for objects.
     dtype : type of the decoded rows; None for objects.
-    held : numbers in a row (of sparse rows, on average); 0 for objects.
-    read_bytes : memory of one row while it is read and decoded, about.
-    n_rows : how many there are, skipped ones too; None until they have been counted.
-    overhead : memory that reading takes besides the rows (page buffers, indices, a decompressor), about.
-    id_columns : columns that are written in front of labels.
-    left_out : columns that are no features though nobody said so, and why.
-    paths : what was opened, where it was one or several paths.
+    held : numbers stored for a row (for sparse rows, the mean); 0 for objects.
+    read_bytes : approximate memory of one row while it is read and decoded.
+    n_rows : number of rows, including skipped ones; None until they have been counted.
+    overhead : approximate memory of reading besides the rows (page buffers, indices, a decompressor).
+    id_columns : columns written before the labels.
+    left_out : columns that were left out of the features automatically, and why.
+    paths : the paths that were opened, if any.
     drop_null : skip rows with missing values instead of refusing them.
     is_sparse : rows are CSR matrices.
-    remote : rows are on the machines of an engine of their own.
-    numbered : what the user holds beside the rows (start labels) can be matched with them by number.
+    remote : rows are on the machines of their own engine.
+    numbered : start labels, which the user holds in memory, can be matched with the rows by number.
     engine : where the rows are, for messages.
-    memory : of a remote source, how its memory is set, for messages.
+    memory : how the memory of a remote source is set, for messages.
     skipping : how to skip rows with missing values, for messages.
 
     """
@@ -74,7 +74,7 @@ class Source(ABC):
 
     @abstractmethod
     def pieces(self, n_rows: int) -> Iterator[Piece]:
-        """All rows in order, in pieces of at most ``n_rows``; what fails is a ``SourceError`` that says where."""
+        """All rows in order, in pieces of at most ``n_rows``; failures raise a ``SourceError`` that says where."""
 
     @abstractmethod
     def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
@@ -90,20 +90,18 @@ class Source(ABC):
 
     def select(self, columns: Sequence[str]) -> Self:
         """The same rows with these features, in this order; missing ones are named in the error."""
-        raise SourceError(
-            f"{self.name} has no column names, so {', '.join(columns)} cannot be picked from it."
-        )
+        raise SourceError(f"{self.name} has no column names, so {', '.join(columns)} cannot be selected.")
 
     def with_columns(self, n_columns: int) -> Self:
-        """The same rows with so many features, where the format leaves that open; else the same source."""
+        """The same rows with ``n_columns`` features if the format leaves their number open; else the same source."""
         return self
 
     def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
-        """Values of the id columns of all rows in order, by name, at most ``n_rows`` at a time; skipped rows too."""
+        """Values of the id columns by name, of all rows in order, skipped or not; at most ``n_rows`` at a time."""
         raise SourceError(f"{self.name} has no id columns.")
 
     def data(self, layout: Layout) -> Data:
-        """The rows in chunks: read piece by piece on a thread of its own, and decoded by the workers."""
+        """The rows in chunks: read piece by piece on a separate thread, and decoded by the workers."""
         pieces = Stream(self, layout.rows_per_chunk(None, self.read_bytes))
         decode = Decode(self)
         chunks = LocalChunks(pieces, layout.threads, (decode,), layout.room, layout.on_rows)
@@ -111,11 +109,11 @@ class Source(ABC):
         return Data(chunks, None, compute_dtype(self), self.n_columns, False, spread, decode.skipped)
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
-        """A remote frame with one more column: what ``output`` makes of its rows."""
-        raise SourceError(f"{self.name} is not a frame that a column could be added to.")
+        """The remote frame with one more column, which ``output`` computes from its rows."""
+        raise SourceError(f"{self.name} is not a frame to which a column can be added.")
 
     def head(self, size: int) -> Any:
-        """Some ``size`` rows, for a rehearsal: the first ones, where it takes reading to get at others."""
+        """Up to ``size`` rows for a rehearsal: the first ones, since others can be reached only by reading."""
         decoded = (self.decode(piece).rows for piece in self.pieces(size))
         found = next((rows for rows in decoded if n_rows(rows)), None)
         if found is None:
@@ -123,7 +121,7 @@ class Source(ABC):
         return found
 
     def count(self) -> tuple[int, bool]:
-        """The number of rows, and whether they were counted or estimated from a part."""
+        """The number of rows, and whether it is exact rather than estimated from the first lines."""
         if self.n_rows is None and self.name.lower().endswith(PLAIN_TEXT) and Path(self.name).is_file():
             return _estimated(Path(self.name)), False
         if self.n_rows is None:
@@ -131,7 +129,7 @@ class Source(ABC):
         return self.n_rows, True
 
     def count_missing(self, n_rows: int) -> "Missing":
-        """What is missing in all rows, read in pieces of ``n_rows``."""
+        """Missing values of all rows, read in pieces of ``n_rows``."""
         parts = [missing_in(self, piece) for piece in self.pieces(n_rows)]
         return sum(parts[1:], parts[0])
 
@@ -141,12 +139,12 @@ class Source(ABC):
         return f"<{type(self).__name__} {self.name}: {features}{f' ({names})' if self.columns else ''}>"
 
     def column_names(self) -> Sequence[str]:
-        """Names for messages."""
+        """Names of the columns, for messages."""
         return self.columns if self.columns is not None else [f"column {j}" for j in range(self.n_columns)]
 
 
 def _estimated(path: Path) -> int:
-    """Lines of a file, by the length of the first ones."""
+    """Number of lines of a file, estimated from the length of the first ones."""
     with path.open("rb") as file:
         head = file.read(1 << 22)
     return int(path.stat().st_size * head.count(b"\n") / max(1, len(head))) + 1
@@ -154,7 +152,7 @@ def _estimated(path: Path) -> int:
 
 @dataclass(frozen=True)
 class Stream:
-    """Pieces of a source as chunks, fetched ahead of the workers."""
+    """Pieces of a source as chunks, read ahead of the workers."""
 
     source: Source
     size: int
@@ -171,7 +169,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Decode:
-    """Map: a piece to its rows and weights; counts the rows that are skipped, by the first row of the piece."""
+    """Map: decodes a piece to rows and weights; counts skipped rows, by the number of the piece's first row."""
 
     source: Source
     skipped: dict[int, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Where data is: files, folders, patterns, addresses, open files, and lists of those. Nobody else looks for files."""
+"""Find files by path, folder, pattern, URI, open file, or a list of those. No other module looks for files."""
 
 import io
 import os
@@ -19,7 +19,7 @@ WILD = frozenset("*?[")
 
 
 def unreadable() -> tuple[type[Exception], ...]:
-    """What the readers of other libraries raise for damaged, encrypted or unknown content."""
+    """Exceptions that other libraries raise for damaged, encrypted or unknown content."""
     arrow = sys.modules.get("pyarrow")
     known = (OSError, ValueError, EOFError, MemoryError, NotImplementedError, RuntimeError, KeyError)
     damaged = (zlib.error, zipfile.BadZipFile)
@@ -28,7 +28,7 @@ def unreadable() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def located(where: str, advice: str = "") -> Iterator[None]:
-    """What goes wrong with a file inside is an error that begins with ``where``, and ends with what to do."""
+    """Re-raise errors about a file with a message that begins with ``where`` and ends with ``advice``."""
     try:
         yield
     except SourceError:
@@ -43,7 +43,7 @@ def located(where: str, advice: str = "") -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says, on one line that is not too long."""
+    """The message of an error on one line, cut if it is too long."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 300 else f"{text[:300]}..."
 
@@ -54,11 +54,11 @@ class DataFile:
 
     Attributes
     ----------
-    path : on its file system.
-    filesystem : one of pyarrow; None: that of this machine.
-    folders : names of the folders that lead to the file from the folder that was asked for.
-    label : what messages call the file; empty: its path.
-    spool : the temporary file at ``path``, which must live as long as this.
+    path : path in its filesystem.
+    filesystem : a pyarrow filesystem; None: the local one.
+    folders : names of the folders from the requested folder down to the file.
+    label : name for messages; empty: the path.
+    spool : the temporary file at ``path``, kept alive by this object.
 
     """
 
@@ -70,15 +70,15 @@ class DataFile:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name for messages."""
         return self.label or self.path
 
     def open(self) -> Any:
-        """The file, for pyarrow to read anywhere in it."""
+        """The file, opened by pyarrow for random access."""
         return self._system().open_input_file(self.path)
 
     def stream(self) -> Any:
-        """The file from its beginning, decompressed if its name says that it is compressed."""
+        """The file as a stream, decompressed if its name has the ending of a compressed file."""
         return self._system().open_input_stream(self.path, compression="detect")
 
     def _system(self) -> Any:
@@ -91,7 +91,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Files:
-    """Some files, at least one, in order, and what messages call them together."""
+    """One or more files in order, with a common name for messages."""
 
     name: str
     files: tuple[DataFile, ...]
@@ -100,7 +100,7 @@ class Files:
         return iter(self.files)
 
     def only_local(self, format: str) -> DataFile:
-        """The one file, of a format that is read from a single file of this machine."""
+        """The only file, for formats that are read from a single local file."""
         if len(self.files) == 1 and self.files[0].filesystem is None:
             return self.files[0]
         raise SourceError(
@@ -109,7 +109,7 @@ class Files:
 
 
 def find_files(data: Any, filesystem: Any = None) -> Files:
-    """Files at a path, pattern or address, of a folder (sorted by path), of an open file, or of a list of those."""
+    """The files of a path, pattern, URI, folder (sorted by path) or open file, or of a list of those."""
     if isinstance(data, DataFile):
         return Files(data.name, (data,))
     if hasattr(data, "read"):
@@ -118,8 +118,8 @@ def find_files(data: Any, filesystem: Any = None) -> Files:
         return Files(os.fspath(data), tuple(_expand(os.fspath(data), filesystem)))
     if not isinstance(data, list | tuple):
         raise SourceError(
-            f"A {type(data).__name__} is no table and no file. Pass a path, a binary file, a pyarrow Table, a frame of "
-            "polars or pandas, or anything else that gives Arrow data."
+            f"A {type(data).__name__} is neither a table nor a file. Pass a path, a binary file, a pyarrow Table, a "
+            "polars or pandas frame, or any other object that provides Arrow data."
         )
     if not data:
         raise SourceError("An empty list of files has no rows.")
@@ -127,7 +127,7 @@ def find_files(data: Any, filesystem: Any = None) -> Files:
 
 
 def _of_open_file(handle: Any) -> DataFile:
-    """A file that is open already, by its path where it has one, else a copy of what it holds."""
+    """An open file: by its path if it has one, else a copy of its content."""
     named = getattr(handle, "name", None)
     name = named if named and isinstance(named, str) else type(handle).__name__
     if isinstance(handle, io.TextIOBase):
@@ -169,7 +169,7 @@ def _expand(path: str, filesystem: Any) -> list[DataFile]:
 
 
 def _file_system(path: str, filesystem: Any) -> tuple[Any, str]:
-    """None and a path of this machine, or a file system of pyarrow and a path there."""
+    """None and a local path, or a pyarrow filesystem and a path in it."""
     if filesystem is None and "://" not in path:
         return None, path
     from pyarrow import fs
@@ -179,8 +179,8 @@ def _file_system(path: str, filesystem: Any) -> tuple[Any, str]:
         return (None if filesystem.type_name == "local" else filesystem), path
     if not isinstance(filesystem, fs.FileSystem):
         raise SourceError(
-            f"filesystem is a {type(filesystem).__name__}, not one of pyarrow. "
-            "Wrap one of fsspec: pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(filesystem))."
+            f"filesystem is a {type(filesystem).__name__}, not a pyarrow filesystem. "
+            "Wrap an fsspec filesystem: pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(filesystem))."
         )
     return filesystem, path
 
@@ -196,7 +196,7 @@ def _kind(system: Any, path: str) -> str | None:
 
 
 def _split(path: str) -> tuple[str, tuple[str, ...]]:
-    """The folder in front of the first wildcard, and the pattern from there on; no pattern without a wildcard."""
+    """The folder before the first wildcard, and the pattern from there on, which is empty without a wildcard."""
     parts = path.split("/")
     first = next((i for i, part in enumerate(parts) if WILD & set(part)), len(parts))
     folder = "/".join(parts[:first]) or ("/" if path.startswith("/") else ".")
@@ -204,7 +204,7 @@ def _split(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _below(system: Any, folder: str, pattern: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Ways to the files that match, in a folder and its folders: the names of folders, and of the file."""
+    """Relative paths of the matching files below a folder, as tuples of names."""
     if system is None:
         paths = _walk(folder, pattern)
     else:
@@ -216,7 +216,7 @@ def _below(system: Any, folder: str, pattern: Sequence[str]) -> Iterator[tuple[s
 
 
 def _walk(folder: str, pattern: Sequence[str]) -> Iterator[str]:
-    """Files of this machine, without a look at folders from where no way leads to a match."""
+    """Paths of local files below a folder, except in folders that cannot contain a match."""
 
     def refuse(error: OSError) -> None:
         raise error
@@ -232,9 +232,9 @@ def _way(folder: str, path: str) -> tuple[str, ...]:
 
 
 def _fits(way: Sequence[str], pattern: Sequence[str], on_the_way: bool = False) -> bool:
-    """Whether a file, or a folder that it is in, matches; of folders ``on_the_way``, whether one in them may.
+    """Whether a file, or a folder above it, matches; ``on_the_way``: whether a file below this folder may match.
 
-    ``**`` stands for any number of folders. Names that begin with "_" or "." are no data, unless the pattern says so.
+    ``**`` matches any number of folders. Names that begin with "_" or "." match only a pattern that begins likewise.
     """
     if not way:
         return on_the_way or not pattern
@@ -248,7 +248,7 @@ def _fits(way: Sequence[str], pattern: Sequence[str], on_the_way: bool = False) 
 
 
 def one_format(files: Iterable[DataFile], given: str) -> None:
-    """Refuse files whose names tell of different formats; a name that tells none is taken as ``given``."""
+    """Refuse files of different formats by their endings; a file without a known ending is taken as ``given``."""
     first, *others = [(file.name, format_named(file.name) or given) for file in files]
     other = next((other for other in others if other[1] != first[1]), None)
     if other is not None:

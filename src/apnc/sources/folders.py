@@ -1,4 +1,4 @@
-"""Columns that the names of folders hold: ``year=2024/part-0.parquet``, as Hive, Spark and pyarrow write them."""
+"""Columns from the names of folders: ``year=2024/part-0.parquet``, as Hive, Spark and pyarrow write them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -12,15 +12,15 @@ from apnc.sources.table_readers import Part, Parts, Place, Types
 
 
 def values_of(files: Sequence[DataFile]) -> list[dict[str, Any]]:
-    """What the folders of each file tell, by the name of the column, as text."""
+    """Values from the folder names of each file, by column, as text."""
     named = [folder.partition("=")[0] for file in files for folder in file.folders if "=" in folder]
     parse = ds.HivePartitioning(pa.schema([(name, pa.string()) for name in dict.fromkeys(named)])).parse
-    # pyarrow takes the last name for that of the file
+    # pyarrow takes the last name to be that of the file
     return [ds.get_partition_keys(parse("/".join((*file.folders, "file")))) for file in files]
 
 
 def with_values(parts: Parts, values: Sequence[Mapping[str, Any]]) -> Parts:
-    """Parts of a table, each with more columns of one value."""
+    """Parts of a table, each with additional constant columns."""
     names = dict.fromkeys(name for known in values for name in known)
     columns = {name: _typed([known.get(name) for known in values]) for name in names}
     scalars = [{name: column[i] for name, column in columns.items()} for i in range(len(parts))]
@@ -28,7 +28,7 @@ def with_values(parts: Parts, values: Sequence[Mapping[str, Any]]) -> Parts:
 
 
 def _typed(values: list[Any]) -> Any:
-    """An array of values; text as whole numbers or as numbers, if all of it is."""
+    """An array of values; text becomes int64 or float64 if all of it can."""
     column = pa.array(values)
     for type_ in (pa.int64(), pa.float64()) if pa.types.is_string(column.type) else ():
         try:
@@ -39,12 +39,12 @@ def _typed(values: list[Any]) -> Any:
 
 
 class InFolder(Part):
-    """A part with more columns, each of one value, which its folder tells; a column of its own comes first.
+    """A part with constant columns from its folder names; columns of the same name in the file take precedence.
 
     Parameters
     ----------
-    opened : what opens the part.
-    values : Arrow scalars by the name of the column.
+    opened : function that opens the part.
+    values : Arrow scalars by column name.
 
     """
 
@@ -58,7 +58,7 @@ class InFolder(Part):
             self.schema = self.schema.append(pa.field(name, value.type))
 
     def types(self, names: Iterable[str], verbatim: bool = False) -> dict[str, Any]:
-        """Those of the values are the same for all uses."""
+        """Types to read columns as; those of the constant columns do not depend on ``verbatim``."""
         return {
             name: self._values[name].type
             if name in self._values
@@ -69,7 +69,7 @@ class InFolder(Part):
     def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
         stored: Types = {name: type_ for name, type_ in types.items() if name not in self._values}
         added = [name for name in types if name in self._values]
-        # Something has to be read, to know how many rows there are.
+        # At least one column must be read, to know the number of rows.
         stored = stored or self._part.types(self._part.schema.names[:1], verbatim=True)
         for batch, place in self._part.batches(stored, n_rows):
             for name in added:

@@ -1,4 +1,4 @@
-"""File formats: one record each, with endings, options and what opens it. A new format is a line here and a file."""
+"""File formats, one record each: endings, options and opener. A new format is one entry here and one module."""
 
 import importlib
 from collections.abc import Callable
@@ -16,9 +16,9 @@ class Format:
 
     Attributes
     ----------
-    endings : of the names of files; text files may have one of ``COMPRESSED`` behind it.
-    takes : options of ``sources.open`` that mean something for it.
-    opener : "module:function" with (files, format, drop_null, **options), imported when it is needed.
+    endings : endings of file names; in text files, one of ``COMPRESSED`` may follow.
+    takes : options of ``sources.open`` that apply to it.
+    opener : "module:function" with (files, format, drop_null, **options), imported when needed.
     text : rows are lines, so that their number can be estimated from the size of a file.
 
     """
@@ -29,7 +29,7 @@ class Format:
     text: bool = False
 
     def load(self) -> Callable[..., Any]:
-        """The function that opens it."""
+        """The function that opens files of this format."""
         module, _, function = self.opener.partition(":")
         found: Callable[..., Any] = getattr(importlib.import_module(module), function)
         return found
@@ -58,6 +58,6 @@ ENDINGS = {ending: name for name, format in FORMATS.items() for ending in format
 
 
 def format_named(name: str) -> str | None:
-    """The format that the name of a file tells; None if it tells none."""
+    """The format of a file by the ending of its name; None if unknown."""
     path = PurePath(name.split("?")[0])
     return ENDINGS.get(PurePath(path.stem if path.suffix.lower() in COMPRESSED else path).suffix.lower())

@@ -1,4 +1,4 @@
-"""Lines of text files, compressed or not, local or not, read any number of times."""
+"""Lines of text files, compressed or not, local or remote, that can be read repeatedly."""
 
 import bz2
 import codecs
@@ -41,7 +41,7 @@ class Lines:
             self.texts.append(text)
 
     def where(self, i: int) -> str:
-        """File and number of a line."""
+        """File and number of a line, for messages."""
         return Line(self._names[i], self._numbers[i], b"").where
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ def in_pieces(lines: Iterable[Line], n_rows: int) -> Iterator[Piece]:
 
 
 def lines_of(files: Iterable[DataFile]) -> Iterator[Line]:
-    """All lines of some files, one file after the other."""
+    """All lines of the files, one file after the other."""
     for file in files:
         number = 0
         try:
@@ -72,13 +72,13 @@ def lines_of(files: Iterable[DataFile]) -> Iterator[Line]:
             raise
         except unreadable() as error:
             raise SourceError(
-                f"{file.name}, after line {number}: cannot be read on: {error or type(error).__name__}. The file may "
+                f"{file.name}, after line {number}: cannot read further: {error or type(error).__name__}. The file may "
                 "be damaged or cut off."
             ) from error
 
 
 def _opened(file: DataFile) -> IO[bytes] | io.BufferedIOBase:
-    """Where pyarrow is not needed it is not asked for."""
+    """The file as a binary stream; pyarrow, which is optional, is used only where it is needed."""
     ending = os.path.splitext(file.path)[1].lower()
     if file.filesystem is not None or ending == ".zst":
         return io.BufferedReader(file.stream(), READ_BYTES)

@@ -1,4 +1,4 @@
-"""Rows that the process holds already."""
+"""Rows in memory."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,9 +14,9 @@ from apnc.typing import Array
 
 
 class InMemory(Source):
-    """An array, CSR matrix, list of objects, or rows of a given kernel, with their weights.
+    """An array, CSR matrix, list of objects, or rows of a precomputed kernel, with their weights.
 
-    They have been checked, so they are cut into chunks without another look.
+    They were checked before, so they are split into chunks without another check.
     """
 
     name = "X"
@@ -51,10 +51,10 @@ class InMemory(Source):
         return piece.raw, self.weights[piece.start : piece.start + piece.n_rows]
 
     def decode(self, piece: Piece) -> Decoded:
-        """The slice; it was checked before."""
+        """The slice, which was checked before."""
         return Decoded(*self.matrix(piece))
 
     def head(self, size: int) -> Any:
-        """Rows from all over the data."""
+        """Rows at equal steps through the data."""
         step = max(1, len(self.weights) // size)
         return self.rows[::step][:size]

@@ -14,7 +14,7 @@ from apnc.wording import some
 
 
 def finite(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
-    """Rows without missing values: skipped if the source says so, else an error; infinite values are always one."""
+    """Rows without missing values; others are skipped if ``drop_null``, else refused, as infinite values always are."""
     if all_finite(rows) and _are_weights(weights):
         return Decoded(rows, weights)
     return _without_missing(source, piece, rows, weights)
@@ -30,12 +30,12 @@ def _without_missing(source: Any, piece: Piece, rows: Any, weights: Array | None
 
 
 def present(source: Any, piece: Piece) -> Decoded:
-    """Objects that are there, checked as rows of numbers are."""
+    """Objects of a piece; missing ones, and weights, are treated as in numeric rows."""
     return _there(source, piece, *source.matrix(piece))
 
 
 def _there(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:
-    """Rows of which nothing is missing, with weights: others are skipped if the source says so, else an error."""
+    """Rows in which no value and no weight is missing; others are skipped if ``drop_null``, else an error."""
     missing = _rows_with_nan(rows)
     if weights is not None:
         wrong = np.flatnonzero((weights < 0) | np.isinf(weights))
@@ -51,7 +51,7 @@ def _there(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decod
 
 
 def refuse_infinite(source: Any, piece: Piece, rows: Any) -> None:
-    """Name the first infinite value."""
+    """Refuse infinite values; the error names the first."""
     bad = np.isinf(rows.data if sparse.issparse(rows) else rows)
     if not bad.any():
         return
@@ -64,12 +64,12 @@ def refuse_infinite(source: Any, piece: Piece, rows: Any) -> None:
 
 
 def infinite(where: str, column: str) -> str:
-    """Said of a value that is no number to compute with."""
+    """The message for an infinite value."""
     return f"{where}: {column} is infinite, or too large for float64. Remove or clip it."
 
 
 def bad_weight(where: str, weight: str) -> str:
-    """Said of a weight that is none."""
+    """The message for an invalid weight."""
     return f"{where}: the weight {weight} must be a finite number >= 0. Correct it, or leave the row out."
 
 
@@ -85,7 +85,7 @@ def _rows_with_nan(rows: Any) -> Array:
 
 @dataclass(frozen=True)
 class Missing:
-    """Missing values of some rows, by column (the last one: weights), and how many rows have any."""
+    """Number of missing values by column (the last one: weights), and number of rows with any."""
 
     counts: Array
     rows: int
@@ -95,7 +95,7 @@ class Missing:
 
 
 def missing_in(source: Any, piece: Piece) -> Missing:
-    """What is missing in a piece."""
+    """Missing values of a piece."""
     rows, weights = source.matrix(piece)
     unweighted = np.zeros(piece.n_rows, dtype=bool) if weights is None else np.isnan(weights)
     affected = int((_rows_with_nan(rows) | unweighted).sum())
@@ -111,7 +111,7 @@ def _nan_by_column(rows: Any) -> Array:
 
 
 def refuse_missing(source: Any, n_rows: int) -> None:
-    """The error for missing values, with their number and columns; read in pieces of ``n_rows``."""
+    """Raise an error that counts missing values by column; the source is read in pieces of ``n_rows``."""
     missing = source.count_missing(n_rows)
     names = [*source.column_names(), "the weights"]
     counts = {name: int(count) for name, count in zip(names, missing.counts, strict=True) if count}
@@ -119,7 +119,7 @@ def refuse_missing(source: Any, n_rows: int) -> None:
 
 
 def missing_values(where: str, counts: Mapping[str, int], n_rows: int) -> str:
-    """Said of values that are not there."""
+    """The message for missing values."""
     shown = some([f"{name} ({count:,})" for name, count in counts.items()])
     total = sum(counts.values())
     values = "1 missing value" if total == 1 else f"{total:,} missing values"

@@ -1,4 +1,4 @@
-"""Sparse rows of ``.npz`` archives, read from front to back: scipy would load all of them."""
+"""Sparse rows of ``.npz`` archives, streamed from front to back: scipy would load them all."""
 
 import zipfile
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from apnc.sources.pieces import Piece, SourceError
 from apnc.typing import Array
 
 MEMBERS = ("shape", "indptr", "indices", "data")
-#: Of the decompressors: what they read ahead, and hold.
+#: Bytes that the decompressors read ahead and hold.
 BUFFERS = 4 << 20
 DAMAGED = "The file is damaged or cut off; write or copy it again."
 
@@ -25,8 +25,8 @@ DAMAGED = "The file is damaged or cut off; write or copy it again."
 class NpzSource(Source):
     """Rows of a CSR matrix saved by ``scipy.sparse.save_npz``.
 
-    ``indptr`` is held in memory; values and column numbers stream through, and their checksums are compared when the
-    last row is read.
+    ``indptr`` is held in memory; values and column numbers are streamed, and their checksums are verified after the
+    last row.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class NpzSource(Source):
             _refuse_other(self.name, archive)
             shape = tuple(Member(self.name, archive, "shape").read().tolist())
             if len(shape) != 2 or min(shape) < 0 or shape[1] == 0:
-                raise SourceError(f"{self.name}: has the shape {shape}, expected (rows, features).")
+                raise SourceError(f"{self.name}: has shape {shape}, expected (rows, features).")
             self.n_rows, self.n_columns = map(int, shape)
             self._indptr = Member(self.name, archive, "indptr").read()
             data, indices = self._streams(archive)
@@ -90,7 +90,7 @@ class NpzSource(Source):
 
 
 def open_npz(data: Files, format: str, drop_null: bool) -> NpzSource:
-    """A sparse matrix that scipy saved."""
+    """Open a sparse matrix saved by scipy."""
     return NpzSource(data.only_local(format), drop_null)
 
 
@@ -105,7 +105,7 @@ class Member:
             refuse_kind(self.where, self.dtype)
             stored = archive.getinfo(f"{member}.npy").file_size - self._stream.tell()
         if len(shape) != 1:
-            raise SourceError(f"{self.where}: has the shape {shape}, expected one dimension.")
+            raise SourceError(f"{self.where}: has shape {shape}, expected one dimension.")
         self.size = shape[0]
         if stored != self.size * self.dtype.itemsize:
             raise SourceError(
@@ -114,9 +114,9 @@ class Member:
             )
 
     def read(self, count: int | None = None, last: bool = True) -> Array:
-        """The next ``count`` values, or all; behind the ``last`` ones the checksum is compared.
+        """The next ``count`` values, or all; after the ``last`` ones the checksum is verified.
 
-        Integers are signed and in the byte order of the machine, as scipy's loops need them.
+        Integers are signed and in native byte order, as scipy's loops need them.
         """
         values = np.empty(self.size if count is None else count, self.dtype)
         with located(self.where, DAMAGED):
@@ -130,12 +130,12 @@ class Member:
 
 
 def _refuse_other(name: str, archive: zipfile.ZipFile) -> None:
-    """Only a CSR matrix can be read row by row."""
+    """Refuse all but CSR matrices, since no other format can be read row by row."""
     there = [member.removesuffix(".npy") for member in archive.namelist()]
     if "format" not in there:
         raise SourceError(
-            f"{name}: holds the arrays {', '.join(there) or '(none)'}, not a sparse matrix. Save the rows alone by "
-            "numpy.save as .npy, or by scipy.sparse.save_npz if they are sparse."
+            f"{name}: holds the arrays {', '.join(there) or '(none)'}, not a sparse matrix. Save the rows alone with "
+            "numpy.save as .npy, or with scipy.sparse.save_npz if they are sparse."
         )
     with located(f"{name}, member format.npy", DAMAGED), archive.open("format.npy") as stream:
         found = np.asarray(npy.read_array(stream, allow_pickle=False)).astype(str).item()

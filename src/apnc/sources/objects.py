@@ -1,4 +1,4 @@
-"""Objects of any kind: one JSON value on each line."""
+"""Objects of any kind: one JSON value per line."""
 
 import json
 import sys
@@ -14,20 +14,20 @@ from apnc.sources.missing import bad_weight, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
 from apnc.typing import Array
 
-#: Text from the beginning of a source by which the memory of a row is estimated.
+#: Bytes of text at the beginning of a source, from which the memory of a row is estimated.
 SAMPLE_BYTES = 1 << 20
-#: Memory of a parsed value over the length of its text, about.
+#: Approximate ratio of the memory of a parsed value to the length of its text.
 GROWTH = 5
-#: Fields that a message lists.
+#: Largest number of fields that a message lists.
 SHOWN = 20
-#: What an id may be.
+#: Types of ids, and their names in messages.
 ID_TYPES: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class JsonLinesSource(Source):
-    """Values of JSON lines as instances; blank lines do not count.
+    """Values of JSON lines as instances; blank lines are ignored.
 
-    An instance is the whole value, ids and weight included, or its field ``object_field``; null is a missing one.
+    An instance is the whole value, ids and weight included, or its field ``object_field``; null counts as missing.
     ``.gz``, ``.bz2`` and (with pyarrow) ``.zst`` files are decompressed.
     """
 
@@ -50,7 +50,7 @@ class JsonLinesSource(Source):
         self.read_bytes = GROWTH * self._look_ahead()
 
     def _look_ahead(self) -> int:
-        """Mean length of the first lines; the first must have the fields, and ids of one type."""
+        """Mean length of the first lines; also checks the fields of the first one and finds the types of the ids."""
         n_lines, n_bytes = 0, 0
         for line in self._rows():
             if not n_lines:
@@ -89,11 +89,11 @@ class JsonLinesSource(Source):
         return rows, np.array([_weight(*pair) for pair in zip(piece.raw, weights, strict=True)])
 
     def decode(self, piece: Piece) -> Decoded:
-        """Instances that are there."""
+        """Instances, checked for missing ones."""
         return present(self, piece)
 
     def _check_ids(self, lines: Lines, name: str, values: list[Any]) -> None:
-        """All of one type, or null: they go to a column of a table, and long work would be lost on the way there."""
+        """Refuse ids of several types now: writing them as one column would fail only after the whole computation."""
         expected = self._id_types.get(name, str)
         for line, value in zip(lines, values, strict=True):
             if value is not None and _id_type(line, name, value) is not expected:
@@ -119,14 +119,14 @@ class JsonLinesSource(Source):
         }
 
     def column_names(self) -> Sequence[str]:
-        """The one column that objects are."""
+        """The name of the only column, which holds the objects."""
         return [self.object_field or "the objects"]
 
 
 def open_lines(
     data: Files, _: str, drop_null: bool, id_columns: Sequence[str] = (), **options: Any
 ) -> JsonLinesSource:
-    """JSON lines; a single id may stand for a list of one."""
+    """Open JSON lines; ``id_columns`` may be a single name."""
     ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns)
     return JsonLinesSource(data, id_columns=ids, drop_null=drop_null, **options)
 
@@ -138,7 +138,7 @@ def _id_type(line: Line, name: str, value: Any) -> type:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value; write null or a number")
+    raise ValueError(f"{name} is not a JSON value; write null or a number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -160,16 +160,16 @@ def _fields(lines: Lines, values: list[Any], name: str | None) -> list[Any]:
 
 
 def _field(line: Line, value: Any, name: str | None) -> Any:
-    """A field of a value, or all of it; a line that is null has nothing in any field."""
+    """A field of a value, or the whole value if ``name`` is None; every field of a null line is null."""
     if name is None or value is None:
         return value
     if not isinstance(value, dict):
         raise SourceError(
-            f"{line.where}: field {name!r} is asked for, but the value has no fields: it is a {type(value).__name__}."
+            f"{line.where}: no field {name!r}; the value has no fields, since it is a {type(value).__name__}."
         )
     if name not in value:
         there = ", ".join(map(repr, list(value)[:SHOWN])) + (", ..." if len(value) > SHOWN else "")
-        raise SourceError(f"{line.where}: no field {name!r}; the fields there are {there or 'none'}.")
+        raise SourceError(f"{line.where}: no field {name!r}; found {there or 'none'}.")
     return value[name]
 
 

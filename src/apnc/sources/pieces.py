@@ -1,4 +1,4 @@
-"""Rows as a source hands them on: pieces as they were read, decoded rows, and what can be wrong with them."""
+"""What a source yields: pieces as they were read, decoded rows, and errors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ class SourceError(ValueError):
 
 
 class AbsentError(SourceError):
-    """Columns that are not in a table; ``there`` are those that are."""
+    """Columns that a table lacks; ``there`` are the columns it has."""
 
     def __init__(self, message: str, there: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -32,9 +32,9 @@ class Piece:
 
     Attributes
     ----------
-    raw : what ``Source.decode`` understands.
+    raw : the input of ``Source.decode``.
     start : number of the first row in the source.
-    n_rows : how many there are.
+    n_rows : number of rows.
     where : file and row group or line, for messages.
 
     """
@@ -52,7 +52,7 @@ class Decoded:
     Attributes
     ----------
     rows : array of shape (n, d), CSR matrix, or list of objects.
-    weights : array of shape (n,), float64; None: one each.
+    weights : array of shape (n,), float64; None: weight 1 for every row.
     kept : positions in the piece of the rows that were not skipped; None: all.
 
     """

@@ -1,4 +1,4 @@
-"""Temporary files for what can be read only once, or only from a place that is not a path."""
+"""Temporary files for data that can be read only once, or that has no path."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ COPIED = 1 << 20
 
 
 class Spool:
-    """A file in ``TMPDIR`` that is removed when nobody holds this object any more, or when the process ends."""
+    """A file in ``TMPDIR`` that is removed when this object is no longer referenced, or when the process ends."""
 
     def __init__(self) -> None:
         handle, self.path = tempfile.mkstemp(prefix="apnc-")
@@ -24,7 +24,7 @@ class Spool:
 
 @contextmanager
 def spooling(name: str) -> Iterator[Spool]:
-    """A file to be filled with a copy of ``name``; if that fails, it is gone at once."""
+    """A file for a copy of ``name``, removed at once if copying fails."""
     spool = Spool()
     try:
         yield spool
@@ -40,7 +40,7 @@ def spooling(name: str) -> Iterator[Spool]:
 
 
 def copied(handle: Any, name: str) -> Spool:
-    """All that an open binary file still has to give."""
+    """A copy of the rest of an open binary file."""
     with spooling(name) as spool, open(spool.path, "wb") as file:
         shutil.copyfileobj(handle, file, COPIED)
     return spool

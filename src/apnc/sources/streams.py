@@ -1,4 +1,4 @@
-"""Tables that are not files: pyarrow's objects, data frames, queries, and whatever else gives Arrow data."""
+"""Tables that are not files: pyarrow objects, data frames, queries, and other objects that provide Arrow data."""
 
 from functools import partial
 from typing import Any
@@ -13,12 +13,12 @@ from apnc.sources.pieces import SourceError
 from apnc.sources.spool import Spool, spooling
 from apnc.sources.table_readers import ArrowPart, ParquetPart, Parts, Reader, TablePart
 
-#: Bytes of a batch of a stream that is copied to a file, and the rows that are asked for where one can ask.
+#: Bytes per batch of a stream copied to a file, and rows per batch to request where that is possible.
 BATCH_BYTES, BATCH_ROWS = 1 << 22, 1 << 16
 
 
 def parts_of(data: Any) -> tuple[str, Parts]:
-    """Name of a table, and what opens its parts; what can be read only once is copied to a file."""
+    """Name of a table, and functions that open its parts; data that can be read only once is copied to a file."""
     name = f"{type(data).__module__.split('.')[0].lstrip('_')}.{type(data).__name__}"
     if isinstance(data, ds.FileSystemDataset) and (reader := _reader_of(data)) is not None:
         fragments = list(data.get_fragments())
@@ -27,7 +27,7 @@ def parts_of(data: Any) -> tuple[str, Parts]:
         return name, with_values(parts, values)
     if hasattr(data, "__array__"):
         with located(name):
-            # polars writes out there what few kernels of Arrow can deal with: views, and dictionaries of them
+            # to_arrow of polars converts string views and dictionaries of them, which few Arrow functions support
             table = data.to_arrow() if hasattr(data, "to_arrow") else pa.table(data)
         return name, [partial(TablePart, table, name)]
     if hasattr(data, "sink_parquet"):
@@ -50,16 +50,16 @@ def _spooled(name: str, spool: Spool) -> DataFile:
 
 
 def _batches(data: Any) -> Any:
-    """The batches of something that gives them once, in order."""
+    """A reader of the batches, in order, which may work only once."""
     if isinstance(data, ds.Dataset):
         return data.scanner(batch_size=BATCH_ROWS).to_reader()
-    # DuckDB; what it gives otherwise has a million rows in a batch
+    # DuckDB, whose batches would otherwise have a million rows
     ask = getattr(data, "to_arrow_reader", None) or getattr(data, "fetch_record_batch", None)
     return pa.RecordBatchReader.from_stream(data) if ask is None else ask(BATCH_ROWS)
 
 
 def _copy(reader: Any, path: str) -> int:
-    """All batches in a file; the number of rows."""
+    """Write all batches to a file; return the number of rows."""
     n_rows = 0
     with reader, pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, reader.schema) as writer:
         for batch in reader:
@@ -71,7 +71,7 @@ def _copy(reader: Any, path: str) -> int:
 
 
 def _reader_of(data: Any) -> Reader | None:
-    """What reads the files of a Dataset; None if only pyarrow can: some of their rows, or another format."""
+    """The reader for the files of a Dataset; None if only pyarrow can read it: filtered rows, or another format."""
     if getattr(data, "_scan_options", None):
         return None
     if isinstance(data.format, ds.CsvFileFormat):

@@ -17,19 +17,19 @@ from apnc.sources.pieces import Piece, SourceError
 
 
 def open_svmlight(data: Files, _: str, drop_null: bool, zero_based: bool | str = "auto") -> "SvmlightSource":
-    """Svmlight text."""
+    """Open svmlight text."""
     return SvmlightSource(data, drop_null, zero_based)
 
 
 class SvmlightSource(Source):
     """Rows of svmlight / libsvm text: ``label index:value ... # comment``; labels and ``qid`` are ignored.
 
-    Whether indices begin at 0 or 1 is found from all of the text: at 0 if index 0 occurs. Say ``zero_based`` where
-    that misleads, for instance for a part of a zero-based file whose rows happen to lack feature 0.
+    By default, indices begin at 0 if index 0 occurs anywhere in the text, else at 1. Set ``zero_based`` where that
+    misleads, for instance for a part of a zero-based file whose rows happen to lack feature 0.
 
     Attributes
     ----------
-    n_rows : lines with data.
+    n_rows : number of lines with data.
     zero_based : whether the first feature is index 0.
 
     """
@@ -50,19 +50,19 @@ class SvmlightSource(Source):
                 f"{self.name}: index 0 occurs, but zero_based=False says that indices begin at 1."
             )
         self.n_rows, self._largest = found.n_rows, found.largest
-        # As scikit-learn does, at least one.
+        # At least one, as in scikit-learn.
         self.n_columns = max(1, found.largest + self.zero_based)
         self.held = -(-found.n_values // max(1, found.n_rows))
-        # The text, scikit-learn's growing buffers of 8 + 8 bytes a value, and the matrix.
+        # The text, scikit-learn's growing buffers of 8 + 8 bytes per value, and the matrix.
         self.read_bytes = 2 * found.n_bytes // max(1, found.n_rows) + 48 * self.held + 64
 
     def with_columns(self, n: int) -> Self:
-        """The same rows with ``n`` features, of which the last ones may not occur in this file."""
+        """The same rows with ``n`` features, the last of which need not occur in this file."""
         if self._largest + self.zero_based > n:
             first = "0" if self.zero_based else "1"
             raise SourceError(
-                f"{self.name}: the largest index is {self._largest}, counted from {first}, but there must be "
-                f"{n} features."
+                f"{self.name}: the largest index is {self._largest}, counted from {first}, but {n} features "
+                "are expected."
             )
         changed = copy.copy(self)
         changed.n_columns = n
@@ -90,7 +90,7 @@ class SvmlightSource(Source):
         from sklearn.datasets import load_svmlight_file
 
         text = io.BytesIO(b"\n".join(texts))
-        # Lines with several labels, or none, are read too, since labels do not matter.
+        # Labels are ignored, so lines with several of them, or none, are accepted too.
         rows, _ = load_svmlight_file(
             text, n_features=self.n_columns, multilabel=True, zero_based=self.zero_based
         )
@@ -107,7 +107,7 @@ class SvmlightSource(Source):
 
 @dataclass
 class _Scan:
-    """What one pass over svmlight text finds."""
+    """What one pass over svmlight text counts."""
 
     n_rows: int = 0
     n_bytes: int = 0
@@ -117,7 +117,7 @@ class _Scan:
 
 
 def _scan(lines: Iterator[Line]) -> _Scan:
-    """Size of the data; indices ascend within a line, so that the first and the last of each suffice."""
+    """Size of the data; indices ascend within a line, so the first and the last of each line suffice."""
     found = _Scan()
     for line in lines:
         content = _content(line)

@@ -35,7 +35,7 @@ from apnc.wording import some
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for: features (None: by the rule), and columns that are something else."""
+    """The columns a user asks for: features (None: by the rule), and columns with another use."""
 
     columns: tuple[str, ...] | None
     exclude: tuple[str, ...]
@@ -45,18 +45,18 @@ class Request:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a table that are used.
+    """The columns of a table that are read.
 
     Attributes
     ----------
-    origin : the part in which they were found.
+    origin : name of the part in which they were found.
     features : columns to read, in order; only one if it holds lists.
     types : types of the features and of the weights.
     id_types : types of the id columns.
-    width : values in each list; 0: the features are no lists.
+    width : number of values in each list; 0: the features are not lists.
     known : all columns of the part if the features were chosen automatically, else None.
-    problem : what forbids reading; empty: nothing.
-    left_out : columns that are no features though nobody said so, and why.
+    problem : why the table cannot be read; empty if it can.
+    left_out : columns that were left out of the features automatically, and why.
 
     """
 
@@ -76,21 +76,21 @@ class Layout:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 if that holds all values exactly."""
+        """float32 if it represents all values exactly, else float64."""
         types = [_value_type(self.types[name]) for name in self.features]
         return np.dtype(np.float32 if all(map(_is_narrow, types)) else np.float64)
 
     @property
     def read_bytes(self) -> int:
-        """One row as it is read and as numbers."""
+        """Memory of one row, as it is read and as numbers."""
         bits = sum(_value_type(type_).bit_width + 1 for type_ in self.types.values()) * max(1, self.width)
-        # A batch lives until its last row is decoded and the next is read meanwhile, both in memory that the
-        # allocator is slow to give back: the resident memory was found to grow by 5 times the size of the rows.
+        # A batch lives until its last row is decoded, while the next is read, both in memory that the allocator is
+        # slow to release: resident memory was measured to grow by 5 times the size of the rows.
         return bits // 2 + 8 + self.dtype.itemsize * len(self.names)
 
 
 def layout_of(part: Part, request: Request) -> Layout:
-    """What a request means for a table that begins with this part."""
+    """The layout of a table that begins with this part, as requested."""
     weights = () if request.weight is None else (request.weight,)
     found = tuple(name for name in weights if name in part.schema.names)
     _refuse_absent(part, request.exclude)
@@ -114,7 +114,7 @@ def layout_of(part: Part, request: Request) -> Layout:
 
 
 def check_part(part: Part, layout: Layout, verbatim: bool) -> None:
-    """The columns that are used must be of the same type in every part, and none may be new."""
+    """Refuse a part whose columns have other types than in the layout, or that has new numeric columns."""
     expected = layout.id_types if verbatim else layout.types
     _require(part, expected)
     for name, type_ in part.types(expected, verbatim).items():
@@ -134,7 +134,7 @@ def check_part(part: Part, layout: Layout, verbatim: bool) -> None:
 
 
 def columns_of(part: Part) -> list[Column]:
-    """The columns of a part as the rule sees them."""
+    """The columns of a part, as input of the rule."""
     return [Column(name, kind_of(type_), partial(_first, part, name)) for name, type_ in _fields(part)]
 
 
@@ -148,7 +148,7 @@ def _fields(part: Part) -> list[tuple[str, Any]]:
 
 
 def _picked(part: Part, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns to read for the features that were asked for."""
+    """Columns to read for the requested features."""
     if not columns or len(set(columns)) < len(columns):
         raise SourceError(f"columns={list(columns)} must name at least one column, and none of them twice.")
     inside = columns[0].removesuffix("[0]")
@@ -170,7 +170,7 @@ def _has_list(part: Part, name: str) -> bool:
 
 
 def _require(part: Part, names: Iterable[str]) -> None:
-    """Each name must be that of one column."""
+    """Refuse names that are not those of exactly one column."""
     names = list(names)
     _refuse_absent(part, names)
     refuse_twice(part.name, part.schema.names, names)
@@ -188,7 +188,7 @@ def _absent(part: Part, names: Sequence[str]) -> str:
 
 
 def absent(where: str, names: Sequence[str], columns: Sequence[tuple[str, Any]]) -> str:
-    """Said of columns that are not there."""
+    """The message for columns that a table lacks."""
     nearest = difflib.get_close_matches(names[0], [name for name, _ in columns], n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     missing = some([repr(name) for name in names], 30)
@@ -202,13 +202,13 @@ def _require_numbers(part: Part, names: Iterable[str]) -> None:
             raise SourceError(f"{part.name}: column {name!r} holds lists, so it must be the only feature.")
         if not _is_number(type_):
             raise SourceError(
-                f"{part.name}: column {name!r} is of type {type_}, which is no number. "
+                f"{part.name}: column {name!r} is of type {type_}, which is not numeric. "
                 f"Columns: {described(_fields(part))}."
             )
 
 
 def kind_of(type_: Any) -> str:
-    """What an Arrow type holds, in words that go for frames too."""
+    """The rule's name for what an Arrow type holds."""
     if _is_number(type_) or _is_list(type_):
         return NUMBER if _is_number(type_) else LIST
     words = {
@@ -275,7 +275,7 @@ def numbers(column: Any) -> Array:
 
 
 def lists_as_matrix(lists: Any, width: int, dtype: np.dtype[Any]) -> Array | int:
-    """A column of lists as an array of shape (n, width), or the position of the first of another length."""
+    """A column of lists as an array of shape (n, width), or the position of the first list of another length."""
     lengths = pc.list_value_length(lists)
     wrong = pc.indices_nonzero(pc.fill_null(pc.not_equal(lengths, width), False))
     if len(wrong):

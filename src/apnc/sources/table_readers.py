@@ -1,4 +1,4 @@
-"""Parts of a table: Parquet and Arrow files and tables in memory, read in batches of some of their columns."""
+"""Parts of a table: Parquet and Arrow files and tables in memory, read in batches of selected columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,8 +11,8 @@ from pyarrow import ipc
 from apnc.sources.files import DataFile, located
 from apnc.sources.pieces import SourceError
 
-#: Bytes of a column of a Parquet file that are read at a time: on a disk 16 to 256 KB are equally fast, while each
-#: request over a network has to wait. And what most writers make of a page.
+#: Bytes of a Parquet column read at a time: from a disk, where 16 to 256 KB are equally fast, and over a network, where
+#: every request waits. And the size of a page that most writers use.
 BUFFER, REMOTE_BUFFER, PAGE = 1 << 17, 1 << 21, 1 << 20
 
 #: Columns to read and their types.
@@ -26,8 +26,8 @@ class Place:
     Attributes
     ----------
     text : file or object, and row group or batch.
-    line : of the first row of text, counted without empty lines; None for other formats.
-    true_line : from such a number to that of the line as an editor counts.
+    line : line of the first row in text, not counting empty lines; None for other formats.
+    true_line : converts such a number to the line as an editor counts.
 
     """
 
@@ -36,11 +36,11 @@ class Place:
     true_line: Callable[[int], int] = int
 
     def of_row(self, offset: int) -> str:
-        """Where a row of the batch is, about."""
+        """The approximate place of a row of the batch."""
         return self.text if self.line is None else f"{self.text}, line {self.line + offset}"
 
     def exactly(self, offset: int, number: int) -> str:
-        """The line of a row of the batch, or its number in the source."""
+        """The exact place of a row of the batch: its line, or its number in the source."""
         if self.line is None:
             return f"{self.text}, row {number}"
         return f"{self.text}, line {self.true_line(self.line + offset)}"
@@ -53,9 +53,9 @@ class Part(ABC):
     ----------
     name : path or description.
     schema : names and types of its columns.
-    index : columns in which pandas has stored the index of a frame.
+    index : columns in which pandas stored the index of a frame.
     empty : whether it is known to have no rows.
-    n_rows : how many there are; None where that is not known before they are read.
+    n_rows : number of rows; None if unknown before they are read.
 
     """
 
@@ -68,18 +68,18 @@ class Part(ABC):
 
     @abstractmethod
     def batches(self, types: Types, n_rows: int) -> Iterator[tuple[Any, Place]]:
-        """All rows in order as record batches with these columns, in any order; about ``n_rows`` in each."""
+        """All rows in order, as record batches of about ``n_rows`` with these columns, which may be in any order."""
 
     @abstractmethod
     def buffers(self, names: Iterable[str]) -> int:
-        """Memory that reading these columns takes besides the batches, about."""
+        """Approximate memory of reading these columns, besides the batches."""
 
     def types(self, names: Iterable[str], verbatim: bool = False) -> dict[str, Any]:
-        """Types as which columns are read, for use as numbers or as they are written (``verbatim``)."""
+        """Types to read columns as: as numbers, or as they are written (``verbatim``)."""
         return {name: self.schema.field(name).type for name in names}
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         if self._handle is not None:
             self._handle.close()
 
@@ -90,13 +90,13 @@ class Part(ABC):
         self.close()
 
 
-#: What opens the parts of a table, and what opens a file as one.
+#: Functions that open the parts of a table, and one that opens a file as a part.
 Parts = list[Callable[[], Part]]
 Reader = Callable[[DataFile], Part]
 
 
 class ParquetPart(Part):
-    """A Parquet file. Columns are read in small pieces, so that no row group has to fit in memory."""
+    """A Parquet file. Columns are read in small pieces, so that row groups need not fit in memory."""
 
     def __init__(self, file: DataFile) -> None:
         self.name = file.name
@@ -121,14 +121,14 @@ class ParquetPart(Part):
                     found += batch.num_rows
                     yield batch, Place(place)
             if found != promised:
-                raise SourceError(f"{place}: {promised:,} rows are promised, {found:,} were found.")
+                raise SourceError(f"{place}: {promised:,} rows were expected, {found:,} were found.")
 
     def buffers(self, names: Iterable[str]) -> int:
-        """Of each column what is read ahead, and one page as it is stored and unpacked."""
+        """For each column, what is read ahead, and one page both as stored and decompressed."""
         metadata = self._file.metadata
         if not metadata.num_row_groups:
             return 0
-        # A mean, because a damaged file can end the process when pyarrow is asked about a single column.
+        # A mean, because a damaged file can crash the process when pyarrow is asked about a single column.
         column = metadata.row_group(0).total_byte_size // metadata.num_columns
         return len(list(names)) * (min(self._buffer + PAGE, column) + min(PAGE, column))
 
@@ -139,7 +139,7 @@ class ArrowPart(Part):
     Parameters
     ----------
     file : to read.
-    n_rows : how many rows it has, where that is known; the format does not say.
+    n_rows : number of rows if known; the format does not store it.
 
     """
 
@@ -178,7 +178,7 @@ class ArrowPart(Part):
             number += 1
 
     def buffers(self, names: Iterable[str]) -> int:
-        """A batch, as large as the first, while the next is read."""
+        """Two batches as large as the first: one in use while the next is read."""
         with located(f"{self.name}, batch 0"):
             first = next(self._stored(self.types(names)), None)
         return 0 if first is None else 2 * int(first.nbytes)
@@ -200,6 +200,6 @@ class TablePart(Part):
 
 
 def _index_of(schema: Any) -> frozenset[str]:
-    """Columns in which pandas has stored the index of a frame."""
+    """Columns in which pandas stored the index of a frame."""
     noted = (schema.pandas_metadata or {}).get("index_columns", [])
     return frozenset(schema.names) & {name for name in noted if isinstance(name, str)}

@@ -1,4 +1,4 @@
-"""Rows with named columns: Parquet, Arrow, CSV and TSV files, and whatever gives Arrow data."""
+"""Rows with named columns: Parquet, Arrow, CSV and TSV files, and objects that provide Arrow data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ READERS: dict[str, Reader] = {
     "csv": TextPart,
     "tsv": partial(TextPart, delimiter="\t"),
 }
-#: Bytes that are read at a time at least, however small the pieces.
+#: Least number of bytes read at a time, however small the pieces.
 READ_BYTES = 1 << 24
 
 
@@ -40,13 +40,13 @@ def open_table(
     weight_column: str | None = None,
     separator: str | None = None,
 ) -> "TableSource":
-    """Rows of a table as a source.
+    """Open a table as a source of rows.
 
     Parameters
     ----------
-    data : files, or an object that holds or gives Arrow data.
+    data : files, or an object that holds or provides Arrow data.
     format : of the files: "parquet", "arrow", "csv" or "tsv".
-    columns : features, in this order; default: all columns of numbers but an index, or else the one column of
+    columns : features, in this order; default: all numeric columns except an index, or else the only column of
         lists of numbers, which is expanded.
     exclude, id_columns, weight_column : columns that are not features.
     drop_null : skip rows with missing values.
@@ -59,7 +59,7 @@ def open_table(
 
 
 def _of_files(data: Files, format: str, separator: str | None) -> tuple[str, Parts]:
-    """Name of a table, and what opens its files; a separator goes with CSV."""
+    """Name of a table, and functions that open its files; ``separator`` applies to CSV only."""
     reader = READERS[format]
     if separator is not None:
         if len(separator) != 1 or separator in '"\r\n':
@@ -67,7 +67,7 @@ def _of_files(data: Files, format: str, separator: str | None) -> tuple[str, Par
         reader = partial(TextPart, delimiter=separator)
     parts: Parts = [partial(reader, file) for file in data]
     if FORMATS[format].text:
-        # Parts of text hold no open file, so that what was found out on the first pass serves the others.
+        # Parts of text hold no open file, so they can be kept, and later passes reuse what the first inferred.
         parts = [cache(part) for part in parts]
     if any("=" in folder for file in data for folder in file.folders):
         parts = with_values(parts, values_of(data.files))
@@ -80,11 +80,9 @@ def request_of(
     id_columns: Sequence[str],
     weight_column: str | None,
 ) -> Request:
-    """Which columns are asked for; a single name may stand for a list of one."""
+    """The requested columns; a single name means a list of one."""
     if columns is not None and exclude:
-        raise SourceError(
-            "columns= says which columns are features, so exclude= has nothing to do. Pass one of them."
-        )
+        raise SourceError("columns= already names the features, so exclude= has no effect. Pass one of them.")
     return Request(_names(columns), _names(exclude) or (), _names(id_columns) or (), weight_column)
 
 
@@ -94,24 +92,24 @@ def _names(given: Sequence[str] | None) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class Packed:
-    """Batches of consecutive rows; of each, where it comes from and its first row there."""
+    """Batches of consecutive rows, each with its place and the offset of its first row there."""
 
     batches: list[Any] = field(default_factory=list)
     places: list[tuple[Place, int]] = field(default_factory=list)
 
     @property
     def where(self) -> str:
-        """Of the first row, about."""
+        """The approximate place of the first row."""
         place, offset = self.places[0]
         return place.of_row(offset)
 
 
 class TableSource(Source):
-    """A table whose parts (files, or one object) are opened one after the other.
+    """A table whose parts (files, or one object) are opened one at a time.
 
     Attributes
     ----------
-    weight_column : column of weights, None: one each.
+    weight_column : column of weights; None: weight 1 for every row.
 
     """
 
@@ -119,7 +117,7 @@ class TableSource(Source):
         self.name, self._parts, self._request, self.drop_null = name, parts, request, drop_null
         with self._first() as part:
             self._layout = layout_of(part, request)
-            # the allocator is slow to give memory back
+            # Half as much again, since the allocator is slow to release memory.
             buffers = 3 * part.buffers(self._layout.types) // 2
             self.overhead = buffers + READ_BYTES if buffers else 0
             self._says_rows = part.n_rows is not None
@@ -145,12 +143,12 @@ class TableSource(Source):
         raise SourceError(no_rows(self.name))
 
     def refuse_problem(self) -> None:
-        """Nothing is read while it is not clear what; ``select`` may make it clear."""
+        """Refuse to read a layout with a problem; not checked earlier, since ``select`` may resolve it."""
         if self._layout.problem:
             raise SourceError(self._layout.problem)
 
     def pieces(self, n_rows: int) -> Iterator[Piece]:
-        """All rows in order; every piece but the last has ``n_rows``, however the parts are cut."""
+        """All rows in order; every piece but the last has ``n_rows``, whatever the sizes of the parts."""
         self.refuse_problem()
         start = 0
         for packed in self._packed(n_rows, verbatim=False):
@@ -169,7 +167,7 @@ class TableSource(Source):
         return super().place(piece, row)
 
     def count(self) -> tuple[int, bool]:
-        """As the files say, where they do; Parquet files and objects in memory."""
+        """The number of rows, from metadata where there is any: Parquet files and objects in memory."""
         if self.n_rows is None and self._says_rows:
             self.n_rows = 0
             for opened in self._parts:
@@ -178,7 +176,7 @@ class TableSource(Source):
         return super().count()
 
     def ids(self, n_rows: int) -> Iterator[dict[str, Any]]:
-        """Values of the id columns by name, as chunked arrays; of text files as they are written."""
+        """Values of the id columns by name, as chunked arrays; in text files, as they are written."""
         if not self.id_columns:
             raise SourceError(f"{self.name} has no id columns.")
         for packed in self._packed(n_rows, verbatim=True):
@@ -186,7 +184,7 @@ class TableSource(Source):
             yield {name: table.column(name) for name in self.id_columns}
 
     def _packed(self, n_rows: int, verbatim: bool) -> Iterator["Packed"]:
-        """Batches, cut and put together to ``n_rows`` rows."""
+        """Batches, split and combined to ``n_rows`` rows."""
         packed, missing = Packed(), n_rows
         for batch, place in self._batches(n_rows, verbatim):
             taken = 0
@@ -202,7 +200,7 @@ class TableSource(Source):
             yield packed
 
     def _batches(self, n_rows: int, verbatim: bool) -> Iterator[tuple[Any, Place]]:
-        """Columns of all parts as they are stored: those of the ids (``verbatim``), or features and weights."""
+        """Batches of all parts as they are stored: the id columns (``verbatim``), or features and weights."""
         types = self._layout.id_types if verbatim else self._layout.types
         for opened in self._parts:
             with opened() as part:
