@@ -3,8 +3,14 @@
 # Imported first and from here: importing scipy takes 0.15 s longer at the end of a deep chain of imports.
 import sklearn.base  # noqa: F401
 
-from apnc.embeddings import Embedding, EnsembleEmbedding, NystroemEmbedding, StableEmbedding
-from apnc.estimators import KernelEmbedding, KernelKMeans, load
+from apnc.embeddings import (
+    Embedding,
+    EnsembleEmbedding,
+    NeighbourEmbedding,
+    NystroemEmbedding,
+    StableEmbedding,
+)
+from apnc.estimators import KernelEmbedding, KernelKMeans, SpectralClustering, load
 from apnc.sources import open
 from apnc.version import __version__
 
@@ -13,7 +19,9 @@ __all__ = [
     "EnsembleEmbedding",
     "KernelEmbedding",
     "KernelKMeans",
+    "NeighbourEmbedding",
     "NystroemEmbedding",
+    "SpectralClustering",
     "StableEmbedding",
     "__version__",
     "load",

@@ -30,14 +30,15 @@ class EmbeddingModel:
     ----------
     kernel : k(., .) with every parameter resolved.
     coefficients : R, e and beta.
-    residual : mean of 1 - |y|^2 / k(x, x) over a sample: the share that the landmarks do not span.
+    residual : mean of 1 - |y|^2 / k(x, x) over a sample: the share that the landmarks do not span; None if the
+        embedding does not approximate the kernel.
     scaling : applied to rows before the kernel.
 
     """
 
     kernel: Kernel
     coefficients: Coefficients
-    residual: float
+    residual: float | None
     scaling: Scaling | None = None
 
     def check(self) -> None:
@@ -60,9 +61,8 @@ class EmbeddingModel:
 
     def work_bytes(self, held: int, dtype: type) -> int:
         """Working memory for embedding one row of ``held`` numbers, one block at a time."""
-        largest = max(block.weights.shape[1] for block in self.coefficients.blocks)
-        embedded = self.coefficients.n_components * np.dtype(dtype).itemsize
-        return self.kernel.work_bytes(held, largest, dtype) + embedded
+        largest = max(block.work_bytes(self.kernel, held, dtype) for block in self.coefficients.blocks)
+        return largest + self.coefficients.n_components * np.dtype(dtype).itemsize
 
     def embed(self, chunks: Chunks, dtype: type, out: type = np.float32) -> Chunks:
         """Algorithm 1 on new data."""
@@ -179,8 +179,11 @@ class Model:
             "gamma_": embedding.kernel.gamma,
             "n_landmarks_": embedding.coefficients.n_landmarks,
             "n_components_": embedding.coefficients.n_components,
-            "residual_": embedding.residual,
         }
+        if embedding.residual is not None:
+            found["residual_"] = embedding.residual
+        for block in embedding.coefficients.blocks:
+            found |= block.facts()
         numbers = embedding.landmark_numbers
         found |= {"landmarks_": embedding.landmarks} if numbers is None else {"landmark_indices_": numbers}
         if features.number:

@@ -4,6 +4,7 @@ An instance's key depends only on its content and a seed; a sample consists of t
 smallest keys. See docs/decisions/03-sampling-by-content.md.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -192,7 +193,7 @@ class Gather:
     hashes: Hash
     chosen: Mapping[str, tuple[int, Array]]
 
-    def __call__(self, chunk: Chunk) -> dict[str, tuple[Array, Any]]:
+    def __call__(self, chunk: Chunk) -> dict[str, "Gathered"]:
         hashes = self.hashes(chunk)
         found = {}
         for name, (seed, wanted) in self.chosen.items():
@@ -201,43 +202,66 @@ class Gather:
             positions = np.flatnonzero(keys <= wanted[-1])
             positions = positions[np.isin(keys[positions], wanted)]
             once, first = np.unique(keys[positions], return_index=True)
-            found[name] = (once, take(chunk.rows, positions[first]))
+            found[name] = Gathered(((once, take(chunk.rows, positions[first])),))
         return found
 
 
-def merge_gathered(
-    one: dict[str, tuple[Array, Any]], two: dict[str, tuple[Array, Any]]
-) -> dict[str, tuple[Array, Any]]:
-    """Merge rows found in two parts of the data, with each key once."""
-    merged = {}
-    for name, (keys, rows) in one.items():
-        more_keys, more_rows = two[name]
-        new = ~np.isin(more_keys, keys)
-        if new.any():
-            keys = np.concatenate([keys, more_keys[new]])
-            rows = concatenate([rows, take(more_rows, np.flatnonzero(new))])
-        merged[name] = (keys, rows)
-    return merged
+@dataclass(frozen=True)
+class Gathered:
+    """Chosen rows with their keys, in parts, each with every key once.
+
+    A part is merged with the one before it only if it is at least half as long, so that rows are rarely copied.
+    """
+
+    parts: tuple[tuple[Array, Any], ...]
+
+    def __add__(self, other: "Gathered") -> "Gathered":
+        parts = list(self.parts)
+        for part in other.parts:
+            parts.append(part)
+            while len(parts) > 1 and 2 * len(parts[-1][0]) >= len(parts[-2][0]):
+                parts[-2:] = [_merged(parts[-2], parts[-1])]
+        return Gathered(tuple(parts))
+
+    @property
+    def in_key_order(self) -> Any:
+        """The rows, each once, in the order of their keys."""
+        keys, rows = functools.reduce(_merged, reversed(self.parts))
+        return take(rows, np.argsort(keys))
+
+
+def _merged(one: tuple[Array, Any], two: tuple[Array, Any]) -> tuple[Array, Any]:
+    """Two parts as one, with each key once."""
+    new = ~np.isin(two[0], one[0])
+    if not new.any():
+        return one
+    rows = two[1] if new.all() else take(two[1], np.flatnonzero(new))
+    return np.concatenate([one[0], two[0][new]]), concatenate([one[1], rows])
+
+
+def merge_gathered(one: dict[str, Gathered], two: dict[str, Gathered]) -> dict[str, Gathered]:
+    """Merge rows found in two parts of the data."""
+    return {name: found + two[name] for name, found in one.items()}
 
 
 def draw(
     chunks: Chunks,
     hashes: Hash,
     samples: Mapping[str, tuple[int, int]],
-    counted: Callable[[Census], None] | None = None,
+    counted: Callable[[Census], Mapping[str, int]] | None = None,
     describe: bool = False,
 ) -> tuple[Census, dict[str, Sample]]:
     """Algorithms 3 and 4, lines 1 to 6: count the data and draw every sample.
 
-    Two passes: one over the keys, and one that gathers the chosen rows; ``counted`` is called in between with the
-    census of the first.
+    Two passes: one over the keys, and one that gathers the chosen rows. ``counted`` is called in between with the
+    census of the first, and returns the sizes that samples are cut to.
     """
     census = chunks.reduce(TakeCensus(hashes, samples, describe), Census.__add__)
-    if counted is not None:
-        counted(census)
-    chosen = {name: (seed, census.sketches[name].keys) for name, (seed, _) in samples.items()}
+    cut = {} if counted is None else counted(census)
+    keys = {name: sketch.keys[: cut.get(name)] for name, sketch in census.sketches.items()}
+    chosen = {name: (seed, keys[name]) for name, (seed, _) in samples.items()}
     gathered = chunks.reduce(Gather(hashes, chosen), merge_gathered)
     return census, {
-        name: Sample(take(rows, np.argsort(keys)), census.sketches[name].weights)
-        for name, (keys, rows) in gathered.items()
+        name: Sample(found.in_key_order, census.sketches[name].weights[: len(keys[name])])
+        for name, found in gathered.items()
     }

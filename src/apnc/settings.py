@@ -1,18 +1,35 @@
 """The user's settings of a fit, and the sizes and seeds derived from them."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from apnc.embeddings import Embedding
+from apnc.embeddings import Embedding, NystroemEmbedding
 from apnc.kernels import KernelChoice
 from apnc.sampling import Sample
 
 BANDWIDTH_SAMPLE = 1000
-#: Range of ``n_landmarks="auto"``.
-FEW_LANDMARKS, MANY_LANDMARKS = 300, 2000
+#: Minimum size of the sample that landmarks are taken from, if their number is "auto".
+LEAST_POOL = 2000
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a fit: l, m, k, rows (0 if unknown), instances in all samples; and the embedding, which knows costs."""
+
+    n_landmarks: int
+    n_components: int
+    n_clusters: int
+    n_rows: int
+    sample_rows: int
+    embedding: Embedding = NystroemEmbedding()  # noqa: RUF009
+
+    def shrunk(self, n_landmarks: int, n_components: int) -> "Sizes":
+        """The sizes with fewer landmarks, and with fewer instances to make them from."""
+        rows = self.sample_rows - (self.embedding.rows_each - 1) * (self.n_landmarks - n_landmarks)
+        return replace(self, n_landmarks=n_landmarks, n_components=n_components, sample_rows=rows)
 
 
 @dataclass(frozen=True)
@@ -50,32 +67,46 @@ class Settings:
             not isinstance(self.init, str) or self.init == "random-partition"
         )
 
+    def landmarks(self, n_distinct: float) -> int:
+        """Expected l for ``n_distinct`` distinct instances."""
+        if self.n_landmarks != "auto":
+            return int(min(n_distinct, int(self.n_landmarks)))
+        return int(min(auto_landmarks(n_distinct, self.n_clusters, self.embedding), self.most_landmarks))
+
+    def pool_size(self, n_distinct: float) -> int:
+        """Number of sampled instances that the landmarks are made from."""
+        return self.embedding.rows_each * self.landmarks(n_distinct)
+
     def sizes(self, n_distinct: float) -> tuple[int, int]:
         """Expected l for ``n_distinct`` distinct instances, and the maximum m."""
-        asked = self.n_landmarks
-        l = self.auto_landmarks(n_distinct) if asked == "auto" else int(min(n_distinct, int(asked)))  # noqa: E741
+        l = self.landmarks(n_distinct)  # noqa: E741
         if self.n_components != "auto":
             return l, int(self.n_components)
         return l, int(min(self.embedding.most_components(l, self.n_clusters), self.most_components))
 
-    def auto_landmarks(self, n_distinct: float) -> int:
-        """``n_landmarks="auto"``, limited by memory."""
-        return int(min(auto_landmarks(n_distinct, self.n_clusters), self.most_landmarks))
+    def at(self, n_landmarks: int, n_components: int, n_rows: int, sample_rows: int) -> Sizes:
+        """The sizes of a fit with these settings."""
+        return Sizes(n_landmarks, n_components, self.n_clusters, n_rows, sample_rows, self.embedding)
+
+    def at_most(self, n_distinct: float, n_rows: int) -> Sizes:
+        """Upper bounds of the sizes, before any row is read."""
+        return self.at(*self.sizes(n_distinct), n_rows, sum(self.sample_sizes().values()))
 
     def sample_sizes(self) -> dict[str, int]:
         """Maximum number of instances in each sample."""
-        asked, k = self.n_landmarks, self.n_clusters
-        sizes = {
-            "landmarks": max(MANY_LANDMARKS, 4 * k) if asked == "auto" else int(asked),
-            "seeding": max(2048, 32 * k),
-        }
+        asked, rule, k = self.n_landmarks, self.embedding, self.n_clusters
+        most = min(max(rule.most_landmarks, 4 * k), self.most_landmarks) if asked == "auto" else asked
+        # The number of distinct instances, which "auto" depends on, is estimated from this sample.
+        least = LEAST_POOL if asked == "auto" else 1
+        sizes = {"landmarks": max(least, rule.rows_each * int(most)), "seeding": max(2048, 32 * k)}
         return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.self_tuned else {})
 
 
-def auto_landmarks(n_distinct: float, n_clusters: int) -> int:
-    """``n_landmarks="auto"``: the square root of the number of distinct instances, in [300, 2000], at least 4 k."""
-    root = min(MANY_LANDMARKS, np.ceil(np.sqrt(n_distinct)))
-    return int(min(n_distinct, max(FEW_LANDMARKS, 4 * n_clusters, root)))
+def auto_landmarks(n_distinct: float, n_clusters: int, embedding: Embedding | None = None) -> int:
+    """``n_landmarks="auto"``: for Nystroem the square root of ``n_distinct``, in [300, 2000], at least 4 k."""
+    rule = embedding or NystroemEmbedding()
+    most = min(rule.most_landmarks, np.ceil(rule.roots * np.sqrt(n_distinct)), rule.share * n_distinct)
+    return int(min(n_distinct, max(rule.least_landmarks, 4 * n_clusters, most)))
 
 
 def derive(seed: int, purpose: str) -> int:

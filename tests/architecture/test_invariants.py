@@ -121,7 +121,7 @@ def test_what_is_planned_is_what_is_run(X, init):
     planned = list(km.plan(X).seconds)
     km.fit(X, progress=announced)
     assert planned == ["start-up", *announced.names]
-    assert announced.names == [stage.name for stage in STAGES]
+    assert set(announced.names) < {stage.name for stage in STAGES}
 
 
 def names_in(node):
@@ -155,7 +155,9 @@ def test_public_names():
         "EnsembleEmbedding",
         "KernelEmbedding",
         "KernelKMeans",
+        "NeighbourEmbedding",
         "NystroemEmbedding",
+        "SpectralClustering",
         "StableEmbedding",
         "__version__",
         "load",

@@ -313,6 +313,8 @@ def test_json_is_one_line_with_everything(folder):
             "converged",
             "inertia",
             "residual",
+            "eigenvalues",
+            "connected_components",
             "gamma",
         ),
         *("n_landmarks", "n_components", "seconds", "model", "labels"),

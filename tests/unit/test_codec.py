@@ -12,6 +12,7 @@ import apnc
 from apnc import EnsembleEmbedding, KernelKMeans
 from apnc.discrepancy import Discrepancy, Euclidean, Manhattan
 from apnc.embeddings import Block, Coefficients
+from apnc.embeddings.neighbours.block import NeighbourBlock
 from apnc.estimators import ESTIMATORS, register
 from apnc.kernels import CallableKernel, NormalizedKernel, PrecomputedKernel, VectorKernel
 from apnc.kernels.given import Witness
@@ -49,6 +50,17 @@ L = np.arange(6.0).reshape(3, 2)
 SPARSE = sparse.csr_array(L)
 NUMBERS = GivenRows(np.empty((3, 0)), np.array([1, 4, 2]))
 BLOCK = Block(L, np.eye(2, 3))
+NEAR = {
+    "scales": np.ones(3),
+    "typical": 0.5,
+    "n_nearest": 2,
+    "eigenvalues": np.array([0.9, 0.5]),
+    "n_pieces": 1,
+}
+LINKED = NeighbourBlock(L, np.eye(2, 3), **NEAR, n_between=0)
+IN_KERNEL = NeighbourBlock(
+    ["a", "b"], np.eye(2, 3), **NEAR, n_between=1, basis=np.eye(2), root=np.eye(2), centers=L
+)
 COEFFICIENTS = Coefficients((BLOCK, BLOCK), Euclidean(), 0.5, 1, 0.25)
 CLUSTERS = Clusters(np.eye(2, 4), 1.5, 7, np.array([2.0, 3.0]))
 EMBEDDING = EmbeddingModel(VectorKernel("rbf", 0.5), COEFFICIENTS, 0.1)
@@ -69,6 +81,7 @@ EXAMPLES = {
         Block(["a", {"b": 1}], np.eye(2)),
         Block(NUMBERS, np.eye(3)),
     ],
+    "NeighbourBlock": [LINKED, IN_KERNEL],
     "Coefficients": [COEFFICIENTS, Coefficients((Block(["a"], np.ones((1, 1))),), Manhattan())],
     "Euclidean": [Euclidean()],
     "Manhattan": [Manhattan()],

@@ -16,6 +16,7 @@ import apnc
 from apnc.checks.table import BROUGHT, rows_of
 from apnc.estimators import ESTIMATORS
 from apnc.persistence import ModelFileError
+from apnc.progress import Progress
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "extending.md"
 
@@ -68,7 +69,7 @@ def result(estimator, X):
 
 
 def test_all_registered_are_here(spherical):
-    assert set(ESTIMATORS) == {"kernel", "embedding", "spherical"}
+    assert set(ESTIMATORS) == {"kernel", "embedding", "spectral", "spherical"}
 
 
 def test_it_fits_files_as_rows_saves_loads_and_clones(kind, folder, tmp_path):
@@ -84,10 +85,19 @@ def test_it_fits_files_as_rows_saves_loads_and_clones(kind, folder, tmp_path):
     assert vars(loaded).keys() >= {name for name in vars(fitted) if name.endswith("_") and name != "labels_"}
 
 
+class Announced(Progress):
+    def __init__(self):
+        self.names = []
+
+    def stage(self, name, *_, **__):
+        self.names.append(name)
+
+
 def test_it_is_planned(kind):
-    plan = made(kind).plan(rows())
+    plan, announced = made(kind).plan(rows()), Announced()
+    made(kind)._fit(rows(), None, progress=announced)
     assert plan.n_landmarks == made(kind).fit(rows()).n_landmarks_
-    assert list(plan.seconds) == ["start-up", *(stage.name for stage in kind.stages)]
+    assert list(plan.seconds) == ["start-up", *announced.names]
 
 
 def test_its_file_is_not_loaded_without_the_class(spherical, folder, tmp_path):

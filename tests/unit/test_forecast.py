@@ -32,7 +32,7 @@ def test_it_counts_passes_and_operations(X):
     assert found.bytes_moved == 3 * X.nbytes + 8 * 4 * 50 * 3000
     assert found.disk_bytes == 0
     assert found.seconds.pop("start-up") >= 0
-    assert set(found.seconds) == {stage.name for stage in STAGES}
+    assert set(found.seconds) == {stage.name for stage in STAGES if stage.of != "graph"}
     assert all(seconds > 0 for seconds in found.seconds.values())
     assert found.peak_bytes > resident() / 2
 

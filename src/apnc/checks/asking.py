@@ -43,7 +43,7 @@ def settings_of(estimator: Any, source: Source) -> Settings:
         asked,
         n_clusters=given.n_clusters,
         init=init,
-        n_init=_n_restarts(given.n_init, init),
+        n_init=_n_restarts(given.n_init, init, asked.embedding.n_starts),
         max_iter=given.max_iter,
         tol=given.tol,
     )
@@ -74,10 +74,10 @@ def _start(estimator: Any, given: SimpleNamespace, source: Source) -> Any:
     return Sample(instances, np.ones(k))
 
 
-def _n_restarts(n_init: int | str, init: Any) -> int:
+def _n_restarts(n_init: int | str, init: Any, usual: int) -> int:
     several = init in ("k-means++", "random") if isinstance(init, str) else False
     if n_init == "auto":
-        return 10 if several else 1
+        return usual if several else 1
     if int(n_init) > 1 and not several:
         raise ValueError(
             f"n_init={n_init} has no effect with this init, which is a single start; use n_init=1."

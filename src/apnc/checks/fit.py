@@ -114,7 +114,8 @@ def warn_if_capped(asked: int | str, distinct: int) -> None:
 
 def warn_if_shrunk(settings: Settings, n_distinct: float) -> None:
     """Warn if the memory limit leaves room for fewer landmarks than "auto" would choose."""
-    wanted, used = auto_landmarks(n_distinct, settings.n_clusters), settings.auto_landmarks(n_distinct)
+    wanted = auto_landmarks(n_distinct, settings.n_clusters, settings.embedding)
+    used = settings.landmarks(n_distinct)
     if settings.n_landmarks == "auto" and used < wanted:
         _warn(
             f"The memory limit leaves room for {used} landmarks; without it, {wanted} would be used. Raise "
@@ -139,7 +140,7 @@ def advise_on_residual(model: EmbeddingModel, loss: float = np.inf) -> None:
     embedding without clusters.
     """
     kernel, more = model.kernel, loss > HIGH_LOSS
-    if model.residual <= HIGH_RESIDUAL or not (more or kernel.has_width):
+    if model.residual is None or model.residual <= HIGH_RESIDUAL or not (more or kernel.has_width):
         return
     seen = (
         f"; with half of them, clusters of a sample explain {100 * loss:.0f} % less"

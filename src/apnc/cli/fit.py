@@ -15,7 +15,7 @@ from apnc.cli.declaring import takes
 from apnc.cli.engine_options import ENGINE, engine_commands
 from apnc.cli.estimator_options import estimator_of
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
-from apnc.cli.printing import features, number, quiet_output, show_json, show_lines, sizes
+from apnc.cli.printing import features, number, quality, quiet_output, show_json, show_lines, sizes
 from apnc.cli.reading import STANDARD_INPUT, opened
 from apnc.outputs import TABLE_KINDS, check_target
 from apnc.outputs.atomic import check_writable
@@ -109,7 +109,9 @@ def _result(km: Any, given: Mapping[str, Any], converged: bool | None, seconds: 
         "n_iter": getattr(km, "n_iter_", None),
         "converged": converged,
         "inertia": getattr(km, "inertia_", None),
-        "residual": km.residual_,
+        "residual": getattr(km, "residual_", None),
+        "eigenvalues": getattr(km, "eigenvalues_", None),
+        "connected_components": getattr(km, "n_connected_components_", None),
         "gamma": km.gamma_,
         "n_landmarks": km.n_landmarks_,
         "n_components": km.n_components_,
@@ -131,7 +133,7 @@ def _summary(result: Mapping[str, Any]) -> dict[str, str]:
         lines["inertia"] = number(result["inertia"])
     lines |= {
         "landmarks": f"{result['n_landmarks']}, {result['n_components']} components",
-        "residual": f"{result['residual']:.3g} (0 is a perfect embedding)",
+        **quality(result),
         "gamma": number(result["gamma"]),
         "time": duration(result["seconds"]),
     }

@@ -6,7 +6,7 @@ import typer
 
 from apnc.cli import options as opt
 from apnc.cli.declaring import takes
-from apnc.cli.printing import counted, features, number, show_json, show_lines, sizes
+from apnc.cli.printing import counted, features, number, quality, show_json, show_lines, sizes
 from apnc.estimators.saving import read
 from apnc.persistence import NoFunctions, Origin
 from apnc.persistence.functions import Absent
@@ -46,7 +46,9 @@ def _facts(km: Any) -> dict[str, Any]:
         "n_components": km.n_components_,
         "dropped": fitted.coefficients.dropped,
         "negative": fitted.coefficients.negative,
-        "residual": km.residual_,
+        "residual": getattr(km, "residual_", None),
+        "eigenvalues": getattr(km, "eigenvalues_", None),
+        "connected_components": getattr(km, "n_connected_components_", None),
         "clusters": len(km.cluster_centers_) if hasattr(km, "cluster_centers_") else None,
         "cluster_sizes": getattr(km, "cluster_sizes_", None),
         "inertia": getattr(km, "inertia_", None),
@@ -71,11 +73,16 @@ def _lines(result: dict[str, Any]) -> dict[str, str]:
     gamma = "" if result["gamma"] is None else f", gamma {number(result['gamma'])}"
     lines["kernel"] = f"{result['kernel']}{gamma}"
     lines["landmarks"] = str(result["n_landmarks"])
+    lines["components"] = f"{result['n_components']}{_rank(result)}"
+    return {**lines, **quality(result), **_cluster_lines(result)}
+
+
+def _rank(result: dict[str, Any]) -> str:
+    """How many components there could be; a graph has no such number."""
+    if result["residual"] is None:
+        return ""
     noise = f" ({result['dropped']} eigenvalues are zero or noise)" if result["dropped"] else ""
-    rank = result["n_landmarks"] - result["dropped"]
-    lines["components"] = f"{result['n_components']}, of rank {rank}{noise}"
-    lines["residual"] = f"{result['residual']:.3g} (0 is a perfect embedding)"
-    return {**lines, **_cluster_lines(result)}
+    return f", of rank {result['n_landmarks'] - result['dropped']}{noise}"
 
 
 def _cluster_lines(result: dict[str, Any]) -> dict[str, str]:

@@ -16,6 +16,8 @@ from apnc.wording import printable
 
 #: Width of the output if it is not a terminal, so that nothing is wrapped or truncated.
 UNLIMITED = 100_000
+#: Eigenvalues shown.
+SHOWN_VALUES = 12
 
 
 @contextmanager
@@ -117,3 +119,13 @@ def features(n: int, names: Sequence[str] | None, most: int = 20) -> str:
     if names is None:
         return f"{n:,}"
     return f"{n:,}: {', '.join(names[:most])}{', ...' if n > most else ''}"
+
+
+def quality(result: Mapping[str, Any]) -> dict[str, str]:
+    """Lines about the embedding: the residual, or the graph's spectrum and pieces."""
+    if result["eigenvalues"] is None:
+        return {"residual": f"{result['residual']:.3g} (0 is a perfect embedding)"}
+    first = ", ".join(f"{value:.4g}" for value in result["eigenvalues"][:SHOWN_VALUES])
+    more = ", ..." if len(result["eigenvalues"]) > SHOWN_VALUES else ""
+    pieces = counted(result["connected_components"], "connected component")
+    return {"graph": f"{pieces}, eigenvalues {first}{more} (1: groups without a link)"}

@@ -2,6 +2,7 @@
 
 from apnc.embeddings.ensemble import EnsembleEmbedding
 from apnc.embeddings.family import Block, Coefficients, Embedding
+from apnc.embeddings.neighbours import NeighbourEmbedding
 from apnc.embeddings.nystroem import NystroemEmbedding
 from apnc.embeddings.stable import StableEmbedding
 
@@ -9,6 +10,7 @@ EMBEDDINGS: dict[str, type[Embedding]] = {
     "nystroem": NystroemEmbedding,
     "stable": StableEmbedding,
     "ensemble": EnsembleEmbedding,
+    "neighbours": NeighbourEmbedding,
 }
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "Coefficients",
     "Embedding",
     "EnsembleEmbedding",
+    "NeighbourEmbedding",
     "NystroemEmbedding",
     "StableEmbedding",
 ]

@@ -5,16 +5,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings.spectrum import SMALLER
-from apnc.engines.contract import Chunk, Chunks
+from apnc.engines.contract import Chunk, Chunks, SingleChunk
 from apnc.kernels import Kernel, KernelRows
 from apnc.rows import Rows, n_columns, n_rows
+from apnc.sampling import Sample
 from apnc.stored import largest, require, stored
 from apnc.typing import Array
 
@@ -24,6 +25,9 @@ UNSEEN = 1e-6
 STEP = 256
 #: Upper limit of ``n_components="auto"``, unless there are very many clusters.
 MANY_COMPONENTS = 500
+#: Float64 matrices of shape (l, l) in memory while the coefficients are computed: K_LL, its symmetric copy,
+#: eigenvectors, the solver's workspace, and two products.
+COEFFICIENT_MATRICES = 6
 #: Largest weight and beta accepted from a model file, so that float32 does not overflow.
 LARGEST_WEIGHT, LARGEST_BETA = 1e38, 1e15
 
@@ -51,6 +55,19 @@ class Block:
             f"weights have shape {shape}, expected one column for each of {l} landmarks",
         )
         require(largest(self.weights) <= LARGEST_WEIGHT, f"weights are larger than {LARGEST_WEIGHT:g}")
+
+    def portion(self, kernel: Kernel, dtype: type) -> Callable[[Chunk], Chunk]:
+        """The map that adds this block's portion of Y to a chunk."""
+        return EmbedBlock(kernel, self, dtype)
+
+    def work_bytes(self, kernel: Kernel, held: int, dtype: type) -> int:
+        """Working memory for embedding one row of ``held`` numbers."""
+        m, l = self.weights.shape  # noqa: E741
+        return kernel.work_bytes(held, l, dtype) + m * np.dtype(dtype).itemsize
+
+    def facts(self) -> dict[str, Any]:
+        """Fitted attributes of an estimator with this block, besides those of every embedding."""
+        return {}
 
 
 @stored
@@ -99,7 +116,26 @@ class Embedding(BaseEstimator, ABC):
     A subclass turns landmarks into coefficients. Everything else (sampling, Algorithm 1, seeding,
     Lloyd, prediction) follows from the four properties; ``apnc.testing.check_embedding`` verifies them.
     Options of the embedding are arguments of ``__init__``, stored unchanged.
+
+    Attributes
+    ----------
+    least_landmarks, most_landmarks : range of ``n_landmarks="auto"``.
+    roots : "auto" is this many square roots of the number of distinct instances.
+    share : "auto" is at most this share of the distinct instances, if that is more than ``least_landmarks``.
+    rows_each : instances of a sample that each landmark is made from.
+    n_starts : number of starts if ``n_init="auto"``.
+    compares_rows : the coefficients depend on all rows, not on the landmarks alone; ``compare`` says how rows are
+        looked at.
+
     """
+
+    least_landmarks: ClassVar[int] = 300
+    most_landmarks: ClassVar[int] = 2000
+    roots: ClassVar[int] = 1
+    share: ClassVar[float] = 1.0
+    rows_each: ClassVar[int] = 1
+    n_starts: ClassVar[int] = 10
+    compares_rows: ClassVar[bool] = False
 
     def most_components(self, n_landmarks: int, n_clusters: int) -> int:
         """The m that ``coefficients`` is asked for if ``n_components="auto"``.
@@ -107,6 +143,13 @@ class Embedding(BaseEstimator, ABC):
         Clusterers then reduce it by variance if the discrepancy is Euclidean.
         """
         return max(MANY_COMPONENTS, 2 * n_clusters)
+
+    def reduce_bytes(self, n_landmarks: int, n_components: int, sample_rows: int) -> dict[str, float]:
+        """Memory, by part, while the coefficients are computed and a sample is embedded."""
+        return {
+            "coefficients": 8.0 * n_landmarks * (COEFFICIENT_MATRICES * n_landmarks + 2 * n_components),
+            "embedded sample": 8.0 * sample_rows * (n_landmarks + 2 * n_components),
+        }
 
     @abstractmethod
     def coefficients(
@@ -123,6 +166,61 @@ class Embedding(BaseEstimator, ABC):
         rng : the only source of randomness.
 
         """
+
+    def compare(self, request: "Request") -> "Comparison":
+        """How rows are compared with landmarks, if ``compares_rows``."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an embedding that compares rows is asked for.
+
+    Attributes
+    ----------
+    pool : the sample that landmarks are made from, in key order.
+    kernel : k(., .) with every parameter resolved.
+    n_landmarks, n_clusters : l and k; k = 0 for an embedding alone.
+    dtype : compute type.
+    rng : the only source of randomness.
+    fixed : whether l is the user's own; otherwise it is the largest allowed.
+    spread : how a sample is distributed over the cores.
+    on_values : called with the number of kernel values computed.
+
+    """
+
+    pool: Sample
+    kernel: Kernel
+    n_landmarks: int
+    n_clusters: int
+    dtype: type
+    rng: np.random.Generator
+    fixed: bool = False
+    spread: Callable[[Array, Array], Chunks] = SingleChunk.of
+    on_values: Callable[[int], None] | None = None
+
+
+class Comparison(ABC):
+    """How rows are compared with landmarks: ``compare`` maps rows to an array that is kept between passes."""
+
+    compare: Callable[[Chunk], Chunk]
+
+    @property
+    @abstractmethod
+    def kernel(self) -> Kernel:
+        """The kernel that belongs to the coefficients."""
+
+    @abstractmethod
+    def work_bytes(self, held: int) -> int:
+        """Working memory for comparing one row of ``held`` numbers."""
+
+    @abstractmethod
+    def coefficients(self, compared: Chunks, n_components: int) -> tuple[Coefficients, Sample]:
+        """The coefficients, from all compared rows; and embedded instances with their weights, to start from."""
+
+    @abstractmethod
+    def steps(self, coefficients: Coefficients, out: type) -> list[Callable[[Chunk], Chunk]]:
+        """The maps from compared rows to Y of type ``out``."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +314,8 @@ class Join:
         return Y
 
 
-def _begin(chunk: Chunk) -> Chunk:
+def begin(chunk: Chunk) -> Chunk:
+    """Algorithm 1 before the first block: no portions yet."""
     return chunk.with_rows(Portions(chunk.rows))
 
 
@@ -238,7 +337,7 @@ def embedding_steps(
 
 def block_steps(kernel: Kernel, coefficients: Coefficients, dtype: type) -> list[Callable[[Chunk], Chunk]]:
     """The maps of Algorithm 1 before the join: from rows to portions of R K_L(x)."""
-    return [_begin, *(EmbedBlock(kernel, block, dtype) for block in coefficients.blocks)]
+    return [begin, *(block.portion(kernel, dtype) for block in coefficients.blocks)]
 
 
 def join_of(kernel: Kernel, coefficients: Coefficients, out: type = np.float32) -> Join:

@@ -1,12 +1,12 @@
 """Base class of all estimators: it validates and stores; ``pipeline`` and ``outputs`` compute."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base class of all estimators: fitting, applying a fitted model, planning, saving.
 
-    ``stages`` are the stages of the fit. A subclass may fix parameters that it does not expose as class attributes.
+    A subclass may fix parameters that it does not expose as class attributes.
     """
 
-    stages: ClassVar[Sequence[pipeline.Stage]] = pipeline.STAGES
     kernel: Any = "rbf"
     n_jobs: int | None = None
     memory_limit: str | int | None = None
@@ -88,7 +87,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             job = replace(job, labels_here=target is None, progress=progress)
             write = None if target is None else outputs.writer(target, LABEL, None, job.source)
             with job.running():
-                found = pipeline.fit(job, checks.settings_of(self, job.source), write, self.stages)
+                found = pipeline.fit(job, checks.settings_of(self, job.source), write)
             self._restore(found.model)
             self._store_labels(found, target)
         return self
@@ -135,7 +134,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             self.__dict__["random_state"] = deepcopy(getattr(self, "random_state", None))
             job = self._job(X, reset=True, shown=self._progress(None))
             with job.running():
-                return forecast.forecast(job, checks.settings_of(self, job.source), self.stages)
+                return forecast.forecast(job, checks.settings_of(self, job.source))
 
     def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
         """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/model-files.md).

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 from apnc.estimators.base import KernelEstimator
 from apnc.outputs import EMBEDDING_AS_ROWS
-from apnc.pipeline import EMBEDDING_STAGES
 from apnc.progress import Progress
 
 
@@ -34,7 +33,7 @@ class KernelEmbedding(KernelEstimator):
         How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
         from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are
         scaled.
-    embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
+    embedding : {"nystroem", "stable", "ensemble", "neighbours"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the square root of the number of distinct instances, between 300 and 2000.
     n_components : int or "auto", default="auto"
@@ -53,8 +52,6 @@ class KernelEmbedding(KernelEstimator):
     residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding.
 
     """
-
-    stages = EMBEDDING_STAGES
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class KernelKMeans(KernelClusterer):
         How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
         from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are
         scaled.
-    embedding : {"nystroem", "stable", "ensemble"} or Embedding, default="nystroem"
+    embedding : {"nystroem", "stable", "ensemble", "neighbours"} or Embedding, default="nystroem"
     n_landmarks : int or "auto", default="auto"
         l. "auto": the square root of the number of distinct instances, between 300 and 2000, at least 4 k.
     n_components : int or "auto", default="auto"

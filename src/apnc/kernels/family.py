@@ -46,6 +46,11 @@ class Kernel(ABC):
         """Whether a smaller gamma makes the kernel smoother."""
         return False
 
+    @property
+    def euclidean(self) -> bool:
+        """Whether distances in the kernel's space are those of the rows themselves."""
+        return False
+
     @abstractmethod
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Prepare K(., landmarks), computed in ``dtype``."""

@@ -44,6 +44,11 @@ class VectorKernel(Kernel):
         """Whether it is a kernel of a distance."""
         return self.name in SCALED
 
+    @property
+    def euclidean(self) -> bool:
+        """Whether it is linear."""
+        return self.name == "linear"
+
     def check(self) -> None:
         """Require a known kernel, with a gamma if and only if it takes one."""
         require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")

@@ -36,7 +36,7 @@ def distances_l2(Y, C, out):  # type: ignore[no-untyped-def]
     """``out[i, c]`` = Euclidean distance, in float64 by direct differences."""
     for i in range(Y.shape[0]):
         for c in range(C.shape[0]):
-            out[i, c] = np.sqrt(_exact_l2(Y[i], C[c]))
+            out[i, c] = np.sqrt(squared_l2(Y[i], C[c]))
 
 
 @compiled(fastmath=FAST)
@@ -48,7 +48,7 @@ def _exact_l1(y, c):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=FAST)
-def _exact_l2(y, c):  # type: ignore[no-untyped-def]
+def squared_l2(y, c):  # type: ignore[no-untyped-def]
     """The squared distance, by which centroids are compared."""
     total = 0.0
     for j in range(y.size):
@@ -217,7 +217,7 @@ def _settle_l2(y, e, C, magnitude):  # type: ignore[no-untyped-def]
         lowest = np.inf
         for c in range(C.shape[0]):
             if e[c] <= best + THIN * magnitude:
-                exact = _exact_l2(y, C[c])
+                exact = squared_l2(y, C[c])
                 if exact < lowest - TIE * magnitude:
                     lowest = exact
                     label = c
@@ -340,4 +340,4 @@ def own_l2(Y, rows, C, labels, out):  # type: ignore[no-untyped-def]
     """Exact Euclidean distance of the given rows to their assigned centroid."""
     for p in range(rows.size):
         prefetch_row(Y, rows[p] + _TILE)
-        out[rows[p]] = np.sqrt(_exact_l2(Y[rows[p]], C[labels[rows[p]]]))
+        out[rows[p]] = np.sqrt(squared_l2(Y[rows[p]], C[labels[rows[p]]]))

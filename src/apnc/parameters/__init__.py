@@ -108,6 +108,8 @@ def _of_runs() -> Iterator[Parameter]:
 
 def _of_members() -> Iterator[Parameter]:
     """Options of individual embeddings."""
+    meaning = "Landmarks that a row is linked to; text needs about 20."
+    yield Parameter("n_nearest", 3, (int,), rules.two_or_more, meaning, KERNEL, spark="nearest")
     row = partial(Parameter, spark=None)
     yield row("n_blocks", 4, (int,), rules.positive_integer, "Number of blocks of an ensemble.")
     yield row("mixture_weights", None, (list, NONE), rules.shares, "Weight of each block; by default equal.")

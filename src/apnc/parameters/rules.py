@@ -132,6 +132,7 @@ def known_name(name: str, value: str, known: Iterable[str]) -> str:
 
 NONE = type(None)
 positive_integer = Rule("a positive integer", number=int, low=1)
+two_or_more = Rule("an integer >= 2: one landmark links nothing", number=int, low=2)
 size_or_auto = Rule("a positive integer or 'auto'", words=("auto",), number=int, low=1)
 non_negative = Rule("a number >= 0", number=float, low=0)
 positive = Rule("a positive number", number=float, low=0, above=True)

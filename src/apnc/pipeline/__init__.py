@@ -1,6 +1,6 @@
 """The fit as a list of stages: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +12,7 @@ from apnc.checks import fit as checks
 from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import most_passes
 from apnc.pipeline.coefficients import fit_coefficients
+from apnc.pipeline.linking import compare_rows, make_landmarks
 from apnc.pipeline.samples import draw_samples, fitted_to_limit
 from apnc.pipeline.start import start_centroids
 from apnc.pipeline.state import Fit
@@ -21,14 +22,20 @@ from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
 
-__all__ = ["EMBEDDING_STAGES", "STAGES", "Fit", "Stage", "fit", "fitted_to_limit"]
+__all__ = ["STAGES", "Fit", "Stage", "fit", "fitted_to_limit", "stages_of"]
 
 
 def embed_rows(fit: Fit) -> Fit:
     """Algorithm 1: embed every row once, and cache the result."""
     fit.job.require(fit.sizes)
-    data = fit.data(keep=True)
-    return replace(fit, Y=fit.kept.enter_context(fit.embedding.embed(data.chunks, data.dtype).cached()))
+    if fit.comparison is None:
+        data = fit.data(keep=True)
+        Y = fit.embedding.embed(data.chunks, data.dtype)
+    else:
+        Y = fit.compared
+        for step in fit.comparison.steps(fit.embedding.coefficients, np.float32):
+            Y = Y.map(step)
+    return replace(fit, Y=fit.kept.enter_context(Y.cached()))
 
 
 def cluster(fit: Fit) -> Fit:
@@ -84,18 +91,16 @@ class Stage:
     run : the stage itself.
     grows : what its time scales with: "rows", "rows x landmarks", "iterations" (over the rows), "landmarks", or
         "sample" (constant).
-    passes : number of passes over the source; None: one if the start is a partition of all rows, else none.
+    reads : number of passes over the source.
+    of : the fits that have it: "all", those of "clusters", or those of a "graph", whose embedding compares rows.
 
     """
 
     name: str
     run: Callable[[Fit], Fit]
     grows: str
-    passes: int | None = 0
-
-    def reads(self, settings: Settings) -> int:
-        """Passes over the source."""
-        return int(settings.needs_all_rows) if self.passes is None else self.passes
+    reads: Callable[[Settings], int] = lambda settings: 0
+    of: str = "all"
 
     def announce(self, fit: Fit) -> None:
         """Report the beginning of the stage."""
@@ -117,26 +122,37 @@ class Stage:
         return seeding, most_passes(settings.n_clusters, settings.init, settings.n_init)
 
 
-EMBEDDING_STAGES = (
-    Stage("sampling", draw_samples, "rows", 2),
-    Stage("coefficients", fit_coefficients, "landmarks"),
-)
 STAGES = (
-    *EMBEDDING_STAGES,
-    Stage("starting", start_centroids, "sample", None),
-    Stage("embedding", embed_rows, "rows x landmarks", 1),
-    Stage("clustering", cluster, "iterations"),
-    Stage("labels", label_rows, "rows"),
+    Stage("sampling", draw_samples, "rows", lambda settings: 2),
+    Stage("landmarks", make_landmarks, "landmarks", of="graph"),
+    Stage("neighbours", compare_rows, "rows x landmarks", lambda settings: 1, "graph"),
+    Stage("coefficients", fit_coefficients, "landmarks"),
+    Stage("starting", start_centroids, "sample", lambda settings: int(settings.needs_all_rows), "clusters"),
+    Stage(
+        "embedding",
+        embed_rows,
+        "rows x landmarks",
+        lambda settings: int(not settings.embedding.compares_rows),
+        "clusters",
+    ),
+    Stage("clustering", cluster, "iterations", of="clusters"),
+    Stage("labels", label_rows, "rows", of="clusters"),
 )
 
 
-def fit(job: Job, settings: Settings, write: Write | None = None, stages: Sequence[Stage] = STAGES) -> Fit:
+def stages_of(settings: Settings) -> list[Stage]:
+    """The stages of a fit with these settings, in order."""
+    graph, clusters = settings.embedding.compares_rows, settings.n_clusters > 0
+    return [stage for stage in STAGES if {"all": True, "graph": graph, "clusters": clusters}[stage.of]]
+
+
+def fit(job: Job, settings: Settings, write: Write | None = None) -> Fit:
     """Run all stages in order; data cached between passes is released at the end."""
     with ExitStack() as kept:
         state = Fit(job, settings, write, kept)
         if job.budget.limit is not None:
             state = fitted_to_limit(state)
-        for stage in stages:
+        for stage in stages_of(settings):
             if job.progress is not SILENT:
                 stage.announce(state)
             state = stage.run(state)

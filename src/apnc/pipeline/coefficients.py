@@ -7,7 +7,7 @@ import numpy as np
 from apnc.checks import fit as checks
 from apnc.embeddings import Coefficients, NystroemEmbedding
 from apnc.embeddings.components import LEAST_COMPONENTS, needed_components
-from apnc.embeddings.family import Portions, block_steps
+from apnc.embeddings.family import Comparison, Portions, block_steps
 from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel
 from apnc.kernels.remembering import RememberingKernel
@@ -22,13 +22,11 @@ from apnc.typing import Array
 @np.errstate(over="ignore", invalid="ignore")
 def fit_coefficients(fit: Fit) -> Fit:
     """Algorithms 3 and 4, reduce: the kernel, the coefficients, and how much of the data the landmarks span."""
+    if fit.comparison is not None:
+        return graph_coefficients(fit, fit.comparison)
     settings, drawn, dtype = fit.settings, fit.drawn, fit.job.dtype
     landmarks = choose_landmarks(drawn, settings)
-    tuning = drawn.samples.get("bandwidth", landmarks)
-    checks.refuse_magnitude(settings.kernel, [sample.rows for sample in drawn.samples.values()], dtype)
-    kernel = settings.kernel.resolve(tuning.rows, tuning.weights, fit.job.source.n_columns)
-    checks.refuse_gamma(kernel.gamma, settings.kernel.self_tuned, dtype)
-    kernel = kernel.of_landmarks(landmarks.rows)
+    kernel = resolved_kernel(fit).of_landmarks(landmarks.rows)
     seeding = drawn.samples["seeding"]
     diagonal = kernel.diagonal(seeding.rows)
     checks.refuse_overflow(diagonal)
@@ -49,7 +47,24 @@ def fit_coefficients(fit: Fit) -> Fit:
     model = EmbeddingModel(kernel, replace(found, blocks=blocks), residual, drawn.scaling)
     if not settings.n_clusters:
         checks.advise_on_residual(model)
-    return replace(fit, embedding=model, sample=Y, spans=spans)
+    return replace(fit, embedding=model, sample=Sample(Y, seeding.weights), spans=spans)
+
+
+def graph_coefficients(fit: Fit, comparison: Comparison) -> Fit:
+    """The coefficients from all compared rows; their embedding does not approximate the kernel, so has no residual."""
+    found, sample = comparison.coefficients(fit.compared, fit.sizes.n_components)
+    model = EmbeddingModel(comparison.kernel, found, None, fit.drawn.scaling)
+    return replace(fit, embedding=model, sample=sample)
+
+
+def resolved_kernel(fit: Fit) -> Kernel:
+    """The kernel with every parameter resolved; rows and widths that cannot be computed with are refused."""
+    settings, drawn, dtype = fit.settings, fit.drawn, fit.job.dtype
+    tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
+    checks.refuse_magnitude(settings.kernel, [sample.rows for sample in drawn.samples.values()], dtype)
+    kernel = settings.kernel.resolve(tuning.rows, tuning.weights, fit.job.source.n_columns)
+    checks.refuse_gamma(kernel.gamma, settings.kernel.self_tuned, dtype)
+    return kernel
 
 
 def nystroem(landmarks: Sample, kernel: Kernel) -> Coefficients:

@@ -9,7 +9,6 @@ from apnc.checks import fit as checks
 from apnc.engines.contract import Data
 from apnc.pipeline.state import Drawn, Fit
 from apnc.run.budget import NOMINAL_BASE, largest_that_fit
-from apnc.run.costs import Sizes
 from apnc.run.job import Job
 from apnc.sampling import Census, OpaqueObjectError, content_hash, draw, row_number_hash
 from apnc.settings import Settings, derive
@@ -24,9 +23,10 @@ def draw_samples(fit: Fit) -> Fit:
     """Algorithms 3 and 4, lines 1 to 6: two passes that count the rows and draw every sample."""
     job, data = fit.job, fit.job.data(8 * fit.job.source.held)
 
-    def counted(census: Census) -> None:
+    def counted(census: Census) -> dict[str, int]:
         checks.refuse_too_few(fit.settings.n_clusters, census)
         job.progress.total(census.n_rows)
+        return {"landmarks": fit.settings.pool_size(census.sketches["landmarks"].n_distinct)}
 
     drawn = samples_of(data, fit.settings, counted).scaled(fit.settings.scale, data.dtype)
     checks.warn_if_skipped(job.source.name, sum(data.skipped.values()))
@@ -51,7 +51,7 @@ def within_limit(job: Job, settings: Settings) -> Settings:
     """Settings whose "auto" sizes fit the given memory limit, independent of the memory in use."""
     if job.budget.limit is None or settings.n_landmarks != "auto":
         return settings
-    sizes = Sizes(*settings.sizes(np.inf), settings.n_clusters, 0, sum(settings.sample_sizes().values()))
+    sizes = settings.at_most(np.inf, 0)
     nominal = replace(job, threads=NOMINAL_THREADS, labels_here=False)
     l, m = largest_that_fit(nominal.needs, sizes, job.budget.limit - NOMINAL_BASE)  # noqa: E741
     if not l:
@@ -61,7 +61,9 @@ def within_limit(job: Job, settings: Settings) -> Settings:
     return replace(settings, most_landmarks=l, most_components=m)
 
 
-def samples_of(data: Data, settings: Settings, counted: Callable[[Census], None] | None = None) -> Drawn:
+def samples_of(
+    data: Data, settings: Settings, counted: Callable[[Census], dict[str, int]] | None = None
+) -> Drawn:
     """All samples of a fit; objects without canonical bytes are sampled by row number."""
     sizes = settings.sample_sizes()
     samples = {name: (derive(settings.seed, name), size) for name, size in sizes.items()}

@@ -22,7 +22,7 @@ from apnc.typing import Array
 def start_centroids(fit: Fit) -> Fit:
     """Choose the first centroids as ``init`` says."""
     model = fit.embedding
-    Y = join_of(model.kernel, model.coefficients).finished(fit.sample.copy())
+    Y = join_of(model.kernel, model.coefficients).finished(fit.sample.rows.copy())
     if fit.settings.needs_all_rows:
         start = _start_of_partition(fit)
     elif isinstance(fit.settings.init, Sample):
@@ -30,7 +30,7 @@ def start_centroids(fit: Fit) -> Fit:
     else:
         start = _best_start(fit, Y)
     if fit.spans is not None:
-        weights, e = fit.drawn.samples["seeding"].weights, model.coefficients.discrepancy
+        weights, e = fit.sample.weights, model.coefficients.discrepancy
         labels = assign_all(SingleChunk.of(Y, weights), start, e).labels
         checks.advise_on_residual(model, fit.spans.loss(labels, weights, fit.settings.n_clusters))
     return replace(fit, start=start, spans=None)
@@ -48,7 +48,7 @@ def _start_of_instances(fit: Fit, given: Sample) -> Array:
 
 def _best_start(fit: Fit, Y: Array) -> Array:
     """The best of several starts on the sample Y."""
-    settings, weights = fit.settings, fit.drawn.samples["seeding"].weights
+    settings, weights = fit.settings, fit.sample.weights
     seed, e, spread = (
         derive(settings.seed, "seeds"),
         fit.embedding.coefficients.discrepancy,

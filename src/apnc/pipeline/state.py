@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from apnc.clustering.lloyd import Assignment, LloydResult, Write
+from apnc.embeddings.family import Comparison
 from apnc.engines.contract import Chunks, Data
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.pipeline.advice import Spans
-from apnc.run.costs import Sizes
 from apnc.run.job import Job
 from apnc.sampling import Census, Hash, Sample
 from apnc.scaling import Scaling
-from apnc.settings import Settings
+from apnc.settings import Settings, Sizes
 from apnc.typing import Array
 
 #: Placeholder for results of later stages.
@@ -43,11 +43,13 @@ class Drawn:
 
 
 def choose_landmarks(drawn: Drawn, settings: Settings) -> Sample:
-    """L: the l distinct instances of smallest key."""
-    sample = drawn.samples["landmarks"]
-    if settings.n_landmarks != "auto":
-        return sample
-    return sample.first(settings.auto_landmarks(drawn.census.sketches["landmarks"].n_distinct))
+    """L, or what it is made from: the distinct instances of smallest key."""
+    return drawn.samples["landmarks"].first(settings.pool_size(drawn.census.sketches["landmarks"].n_distinct))
+
+
+def n_landmarks(drawn: Drawn, settings: Settings) -> int:
+    """The number of landmarks, given the number of distinct instances."""
+    return settings.landmarks(drawn.census.sketches["landmarks"].n_distinct)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ class Fit:
     kept : releases data cached between passes when the fit ends.
     drawn : from "sampling": counts and samples.
     embedding : from "coefficients".
-    sample : from "coefficients": R K_L(x) of the sample from which the first centroids are chosen.
+    comparison, compared : from "landmarks" and "neighbours", if the embedding depends on all rows: how rows are
+        compared with landmarks, and the result, cached.
+    sample : from "coefficients": R K_L(x) of the instances from which the first centroids are chosen.
     spans : from "coefficients", until "starting": data to decide whether more landmarks would help, if in doubt.
     start : from "starting": first centroids, shape (k, m).
     Y : from "embedding": all embedded rows, cached.
@@ -76,7 +80,9 @@ class Fit:
     kept: ExitStack = field(default_factory=ExitStack)
     drawn: Drawn = UNKNOWN
     embedding: EmbeddingModel = UNKNOWN
-    sample: Array = UNKNOWN
+    comparison: Comparison | None = None
+    compared: Chunks = UNKNOWN
+    sample: Sample = UNKNOWN
     spans: Spans | None = None
     start: Array = UNKNOWN
     Y: Chunks = UNKNOWN
@@ -91,16 +97,16 @@ class Fit:
     @property
     def sizes(self) -> Sizes:
         """The sizes known so far; before sampling, upper bounds."""
-        settings, k = self.settings, self.settings.n_clusters
+        settings = self.settings
         if self.drawn is None:
             n = self.job.source.n_rows
-            return Sizes(*settings.sizes(n or np.inf), k, n or 0, sum(settings.sample_sizes().values()))
+            return settings.at_most(n or np.inf, n or 0)
         n, rows = self.drawn.census.n_rows, sum(map(len, self.drawn.samples.values()))
         if self.embedding is None:
-            l = len(choose_landmarks(self.drawn, settings))  # noqa: E741
-            return Sizes(l, settings.sizes(l)[1], k, n, rows)
+            l = n_landmarks(self.drawn, settings)  # noqa: E741
+            return settings.at(l, settings.sizes(l)[1], n, rows)
         coefficients = self.embedding.coefficients
-        return Sizes(coefficients.n_landmarks, coefficients.n_components, k, n, rows)
+        return settings.at(coefficients.n_landmarks, coefficients.n_components, n, rows)
 
     @property
     def features(self) -> Features:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from apnc.engines.local import CHUNK_BYTES
 from apnc.parameters.rules import parse_bytes
-from apnc.run.costs import Sizes
+from apnc.settings import Sizes
 
 #: Share of the available memory that a fit without a limit may use for Y.
 FREE_SHARE = 0.75
@@ -180,7 +180,7 @@ def largest_that_fit(
     l, least = sizes.n_landmarks, max(1, min(sizes.n_landmarks, sizes.n_clusters))  # noqa: E741
     while l >= least:
         m = min(sizes.n_components, l)
-        if sum(needs(replace(sizes, n_landmarks=l, n_components=m)).values()) <= free:
+        if sum(needs(sizes.shrunk(l, m)).values()) <= free:
             return l, m
         l = l - 1 if l < SMALL_STEPS else int(0.9 * l)  # noqa: E741
     return 0, 0

@@ -4,23 +4,10 @@ from dataclasses import dataclass
 
 from apnc.engines.local import in_flight
 from apnc.engines.spill import AHEAD
+from apnc.settings import Sizes
 
-#: Float64 matrices of shape (l, l) in memory while the coefficients are computed: K_LL, its symmetric copy,
-#: eigenvectors, the solver's workspace, and two products.
-COEFFICIENT_MATRICES = 6
 #: Memory of threads, the allocator and the label writer, besides the arrays.
 SLACK = 48_000_000
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Sizes of a fit: l, m, k, rows (0 if unknown), and the total number of instances in all samples."""
-
-    n_landmarks: int
-    n_components: int
-    n_clusters: int
-    n_rows: int
-    sample_rows: int
 
 
 @dataclass(frozen=True)
@@ -67,8 +54,7 @@ def coefficients(problem: Problem) -> dict[str, float]:
     l, m, samples = problem.sizes.n_landmarks, problem.sizes.n_components, problem.sizes.sample_rows  # noqa: E741
     return {
         "samples": 2.0 * samples * (problem.held_bytes + 16),
-        "coefficients": 8.0 * l * (COEFFICIENT_MATRICES * l + 2 * m),
-        "embedded sample": 8.0 * samples * (l + 2 * m),
+        **problem.sizes.embedding.reduce_bytes(l, m, samples),
         "other": SLACK,
     }
 

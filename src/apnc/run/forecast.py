@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from apnc.rows import n_rows
 from apnc.run import costs
 from apnc.run.budget import NO_LIMIT, show_bytes
 from apnc.run.job import Job
-from apnc.settings import Settings
+from apnc.settings import Settings, Sizes
 from apnc.sources import InMemory, Source
 
 #: Row counts of successive rehearsals; the first to take more than this many seconds, so that overhead is negligible,
@@ -126,7 +125,7 @@ class Rehearsal:
         return sum(self.clock.seconds.values())
 
 
-def forecast(job: Job, settings: Settings, stages: Sequence[Stage]) -> Forecast:
+def forecast(job: Job, settings: Settings) -> Forecast:
     """Extrapolate from a rehearsal on a subset of the rows; refuses a memory limit that is too small."""
     if job.source.remote:
         raise ValueError(f"plan is for fits on this machine, not on {job.source.engine}.")
@@ -134,9 +133,10 @@ def forecast(job: Job, settings: Settings, stages: Sequence[Stage]) -> Forecast:
         raise ValueError("A fit on a precomputed kernel cannot be planned: the matrix is already in memory.")
     n, counted = job.source.count()
     settings = pipeline.fitted_to_limit(Fit(job, settings)).settings
-    sizes = costs.Sizes(*settings.sizes(n), settings.n_clusters, n, sum(settings.sample_sizes().values()))
+    sizes = settings.at_most(n, n)
     job.require(sizes)
-    start_up, rehearsal = rehearse(job, settings, stages, sizes.n_landmarks)
+    start_up, rehearsal = rehearse(job, settings, sizes.n_landmarks)
+    stages = pipeline.stages_of(settings)
     sizes = replace(sizes, n_components=_components(sizes, rehearsal))
     seconds = {stage.name: _seconds(stage, rehearsal, sizes, settings) for stage in stages}
     reads = {stage.name: stage.reads(settings) for stage in stages}
@@ -163,9 +163,7 @@ def forecast(job: Job, settings: Settings, stages: Sequence[Stage]) -> Forecast:
     )
 
 
-def rehearse(
-    job: Job, settings: Settings, stages: Sequence[Stage], n_landmarks: int
-) -> tuple[float, Rehearsal]:
+def rehearse(job: Job, settings: Settings, n_landmarks: int) -> tuple[float, Rehearsal]:
     """Start-up seconds, and the largest rehearsal that does not take long.
 
     The start-up time is how much longer the first of two small fits takes: it loads libraries, and loads or compiles
@@ -176,18 +174,16 @@ def rehearse(
     rows = job.source.head(max(ROWS[2], min(ROWS[-1], ROWS_BYTES // (8 * max(1, job.source.held)))))
     with warnings.catch_warnings(action="ignore"), watched() as compiling:
         few = max(ROWS[0], 4 * settings.n_clusters)
-        first, found = (_rehearsal(job, rows, few, settings, stages, n_landmarks) for _ in range(2))
+        first, found = (_rehearsal(job, rows, few, settings, n_landmarks) for _ in range(2))
         start_up = first.seconds - found.seconds - (compiling.seconds if kept_on_disk() else 0.0)
         for size in ROWS[1:]:
             if found.n_rows == n_rows(rows) or found.seconds > PATIENCE:
                 break
-            found = _rehearsal(job, rows, size, settings, stages, n_landmarks)
+            found = _rehearsal(job, rows, size, settings, n_landmarks)
     return max(0.0, start_up), found
 
 
-def _rehearsal(
-    job: Job, rows: Any, size: int, settings: Settings, stages: Sequence[Stage], n_landmarks: int
-) -> Rehearsal:
+def _rehearsal(job: Job, rows: Any, size: int, settings: Settings, n_landmarks: int) -> Rehearsal:
     # Every i-th row rather than the first ones, which may be sorted and unlike the rest.
     some = rows[:: max(1, n_rows(rows) // size)][:size]
     n = n_rows(some)
@@ -203,11 +199,11 @@ def _rehearsal(
     )
     clock = Stopwatch()
     with clock:
-        found = pipeline.fit(Job(InMemory(some), job.threads, NO_LIMIT, clock), small, stages=stages)
+        found = pipeline.fit(Job(InMemory(some), job.threads, NO_LIMIT, clock), small)
     return Rehearsal(n, found, clock)
 
 
-def _components(sizes: costs.Sizes, rehearsal: Rehearsal) -> int:
+def _components(sizes: Sizes, rehearsal: Rehearsal) -> int:
     """The expected m: that of the rehearsal, extrapolated if the rehearsal had fewer landmarks."""
     found = rehearsal.fit.sizes
     if found.n_landmarks == sizes.n_landmarks:
@@ -219,7 +215,7 @@ def _components(sizes: costs.Sizes, rehearsal: Rehearsal) -> int:
     return int(min(sizes.n_components, max(found.n_components**power, 2 * sizes.n_clusters)))
 
 
-def _seconds(stage: Stage, rehearsal: Rehearsal, sizes: costs.Sizes, settings: Settings) -> float:
+def _seconds(stage: Stage, rehearsal: Rehearsal, sizes: Sizes, settings: Settings) -> float:
     """Seconds of a stage on all rows, extrapolated by what its time scales with."""
     found, few = rehearsal.clock.seconds[stage.name], rehearsal.fit.sizes
     rows = sizes.n_rows / rehearsal.n_rows
@@ -240,13 +236,13 @@ def _iterations(settings: Settings) -> int:
     return min(settings.max_iter, REFINED if settings.n_init > 1 else SINGLE)
 
 
-def _operations(held: int, sizes: costs.Sizes, passes: int) -> float:
+def _operations(held: int, sizes: Sizes, passes: int) -> float:
     """Floating-point operations per row."""
     l, m = sizes.n_landmarks, sizes.n_components  # noqa: E741
     return 2.0 * l * (held + m) + 2.0 * sizes.n_clusters * m * passes
 
 
-def _peak(job: Job, sizes: costs.Sizes, held: float) -> float:
+def _peak(job: Job, sizes: Sizes, held: float) -> float:
     """Resident memory of the stage that needs the most."""
     from apnc.run.budget import resident
 

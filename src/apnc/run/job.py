@@ -12,6 +12,7 @@ from apnc.progress import SILENT, Progress
 from apnc.rows import compute_dtype
 from apnc.run import costs
 from apnc.run.budget import NO_LIMIT, Budget
+from apnc.settings import Sizes
 from apnc.sources import Source
 from apnc.sources.missing import refuse_missing
 from apnc.sources.pieces import MissingValuesError
@@ -52,7 +53,7 @@ class Job:
         size = CHUNK_BYTES if self.budget.limit is None else self.budget.chunk_bytes
         return Layout(work_bytes, self.threads, size, room, on_rows)
 
-    def require(self, sizes: costs.Sizes) -> None:
+    def require(self, sizes: Sizes) -> None:
         """Refuse a memory limit that is too small for the whole fit."""
         if self.budget.limit is not None:
             self.budget.require(self.needs, sizes)
@@ -61,23 +62,23 @@ class Job:
         """Refuse a memory limit that is too small for applying a model of that size."""
         if self.budget.limit is None:
             return
-        sizes = costs.Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
+        sizes = Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
 
-        def needs(sizes: costs.Sizes, budget: Budget) -> dict[str, float]:
+        def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
             return costs.applying(replace(self, budget=budget).problem(sizes))
 
         self.budget.require(needs, sizes, fitted=True)
 
-    def allows(self, sizes: costs.Sizes) -> bool:
+    def allows(self, sizes: Sizes) -> bool:
         """Whether a fit of these sizes stays within the memory limit."""
         return self.budget.limit is None or sum(self.needs(sizes).values()) <= self.budget.free
 
-    def needs(self, sizes: costs.Sizes, budget: Budget | None = None) -> dict[str, float]:
+    def needs(self, sizes: Sizes, budget: Budget | None = None) -> dict[str, float]:
         """Memory of the stage that needs the most, by part; within ``budget`` instead of its own if given."""
         job = self if budget is None else replace(self, budget=budget)
         return costs.most(job.problem(sizes))
 
-    def problem(self, sizes: costs.Sizes) -> costs.Problem:
+    def problem(self, sizes: Sizes) -> costs.Problem:
         """What the memory of a fit of these sizes depends on."""
         source = self.source
         return costs.Problem(
@@ -90,7 +91,7 @@ class Job:
             chunk_bytes=self.budget.chunk_bytes,
         )
 
-    def room(self, sizes: costs.Sizes) -> float:
+    def room(self, sizes: Sizes) -> float:
         """Bytes of Y that may stay in memory."""
         return max(0.0, self.budget.free - sum(costs.clustering(self.problem(sizes)).values()))
 

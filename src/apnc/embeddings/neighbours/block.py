@@ -1,0 +1,163 @@
+"""The coefficients of a neighbour graph, and the maps that embed rows with them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from apnc.embeddings.family import Block, EmbedBlock, Join, Portions, begin
+from apnc.embeddings.neighbours.links import Neighbours
+from apnc.embeddings.neighbours.search import Search
+from apnc.engines.contract import Chunk
+from apnc.kernels import Kernel
+from apnc.rows import n_rows
+from apnc.stored import largest, require, stored
+from apnc.typing import Array
+
+Step = Callable[[Chunk], Chunk]
+
+
+@stored
+@dataclass(frozen=True)
+class NeighbourBlock(Block):
+    """y = z(x) F, scaled to norm 1: z(x) are the similarities of a row to its nearest landmarks.
+
+    Attributes
+    ----------
+    landmarks : the l landmarks if they are vectors; else the instances whose kernel values give the row's vector.
+    weights : array of shape (m, l), F transposed.
+    scales : array of shape (l,), the distance at which each landmark is similar.
+    typical : the median of the rows' own scales.
+    n_nearest : r.
+    eigenvalues : array of shape (m,), of the graph.
+    n_pieces : number of connected components of the graph.
+    n_between : number of components that place these relative to each other; the others have norm 1 in each row.
+    basis : array of shape (d, p), the subspace in which neighbours are searched; None: all of it.
+    root : array of shape (d, l0), R of the Nystroem embedding that turns rows into vectors; None: they are vectors.
+    centers : array of shape (l, d), the landmarks as vectors if ``root`` is not None.
+
+    """
+
+    scales: Array
+    typical: float
+    n_nearest: int
+    eigenvalues: Array
+    n_pieces: int
+    n_between: int
+    basis: Array | None = None
+    root: Array | None = None
+    centers: Array | None = None
+
+    def check(self) -> None:
+        """Require shapes that match, and scales that are distances."""
+        require(
+            (self.root is None) == (self.centers is None),
+            "either both of root and centers are null, or neither",
+        )
+        if self.root is not None:
+            Block(self.landmarks, self.root).check()
+            found = np.shape(self.vectors)
+            require(len(found) == 2 and found[1] == len(self.root), f"centers have shape {found}")
+        Block(self.vectors, self.weights).check()
+        l, d = self.vectors.shape  # noqa: E741
+        require(self.scales.shape == (l,), f"scales have shape {self.scales.shape}, expected {(l,)}")
+        require(self.scales.min() >= 0 and self.typical >= 0, "scales are negative")
+        require(2 <= self.n_nearest <= l or self.n_nearest == l == 1, f"n_nearest is {self.n_nearest}")
+        require(
+            self.eigenvalues.ndim == 1 and self.n_pieces >= 1,
+            "eigenvalues or n_pieces are not those of a graph",
+        )
+        require(0 <= self.n_between <= len(self.weights), f"n_between is {self.n_between}")
+        if self.basis is not None:
+            shape = self.basis.shape
+            require(len(shape) == 2 and shape[0] == d and 1 <= shape[1] <= d, f"basis has shape {shape}")
+            require(largest(self.basis) <= 1 + 1e-6, "basis is not orthonormal")
+
+    @property
+    def vectors(self) -> Any:
+        """The landmarks as vectors, shape (l, d)."""
+        return self.landmarks if self.centers is None else self.centers
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The rows of the graph."""
+        return Neighbours(Search(self.vectors, self.basis), self.scales, self.typical, self.n_nearest)
+
+    def portion(self, kernel: Kernel, dtype: type) -> Step:
+        """Vector, row of the graph, embedding."""
+        base = None if self.root is None else Block(self.landmarks, self.root)
+        place = Place(self.weights, self.n_between, dtype)
+        return EmbedNeighbours(Compare(kernel, base, self.neighbours, dtype), place)
+
+    def work_bytes(self, kernel: Kernel, held: int, dtype: type) -> int:
+        """The row and its vector, its neighbours and candidates, and its embedding."""
+        d = self.vectors.shape[1]
+        base = 0 if self.root is None else kernel.work_bytes(held, n_rows(self.landmarks), dtype)
+        return base + 8 * (2 * d + 4 * self.n_nearest + 16) + 8 * len(self.weights)
+
+    def facts(self) -> dict[str, Any]:
+        """The spectrum of the graph, and the number of its connected components."""
+        return {"eigenvalues_": self.eigenvalues, "n_connected_components_": self.n_pieces}
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Map: rows to rows of the graph, int32 of shape (n, 2 r).
+
+    ``base`` turns rows into vectors; None: they are vectors.
+    """
+
+    kernel: Kernel
+    base: Block | None
+    neighbours: Neighbours
+    dtype: type
+
+    @cached_property
+    def _to_vectors(self) -> list[Step]:
+        if self.base is None:
+            return []
+        return [begin, EmbedBlock(self.kernel, self.base, self.dtype), Join(self.dtype, self.kernel.unit)]
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        for step in self._to_vectors:
+            chunk = step(chunk)
+        return chunk.with_rows(self.neighbours(np.ascontiguousarray(chunk.rows, dtype=self.dtype)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Steps are rebuilt on the worker.
+        return {name: vars(self)[name] for name in ("kernel", "base", "neighbours", "dtype")}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Map: rows of the graph to portions of Y."""
+
+    weights: Array
+    n_between: int
+    dtype: type
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk.with_rows(Portions(None, (self.placed(chunk.rows),)))
+
+    def placed(self, rows: Array) -> Array:
+        """The embedding of rows of the graph."""
+        from apnc.loops.graph import embed_graph_rows
+
+        portion: Array = np.empty((len(rows), len(self.weights)), self.dtype)
+        embed_graph_rows(rows, np.ascontiguousarray(self.weights.T), self.n_between, portion)
+        return portion
+
+
+@dataclass(frozen=True)
+class EmbedNeighbours:
+    """Algorithm 1 for a neighbour graph: from rows to portions of Y."""
+
+    compare: Compare
+    place: Place
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        before: Portions = chunk.rows
+        (portion,) = self.place(self.compare(chunk.with_rows(before.rows))).rows.parts
+        return chunk.with_rows(Portions(before.rows, (*before.parts, portion)))
