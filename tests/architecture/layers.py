@@ -19,7 +19,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "persistence": "model files: container, codec, functions",
     },
     "beside": {
-        "baselines": "the methods the paper compares with",
+        "baselines": "methods to compare with",
         "testing": "checks for extensions",
         "evaluation": "labels compared with the truth",
     },

@@ -1,4 +1,4 @@
-"""PSC and DASC: against naive loops, dense eigenvectors and scikit-learn's SpectralClustering."""
+"""Spectral baselines: against naive loops, dense eigenvectors and scikit-learn's SpectralClustering."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,18 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from apnc.baselines import BucketSpectralClustering, SparseSpectralClustering
+from apnc.baselines import (
+    BucketSpectralClustering,
+    LandmarkSpectralClustering,
+    SparseSpectralClustering,
+    UltraScalableSpectralClustering,
+)
 from apnc.baselines.psc import neighbour_similarity
 from apnc.baselines.signatures import at_most, buckets_of, shares, signatures, threshold
 from apnc.baselines.spectral import leading_eigenvectors, spectral_vectors
 
-BOTH = [SparseSpectralClustering, BucketSpectralClustering]
+BY_LANDMARKS = [LandmarkSpectralClustering, UltraScalableSpectralClustering]
+ALL = [SparseSpectralClustering, BucketSpectralClustering, *BY_LANDMARKS]
 
 
 def blobs(n=300, k=4, std=1.0):
@@ -166,7 +172,7 @@ def test_a_bucket_too_large_is_refused():
         BucketSpectralClustering(2, memory_bytes=1000).fit(blobs()[0])
 
 
-@pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.parametrize("estimator", ALL)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -190,7 +196,7 @@ def test_parameters_of_one_alone():
 
 
 @pytest.mark.parametrize("init", ["random", "random-partition"])
-@pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.parametrize("estimator", ALL)
 def test_the_same_seed_gives_the_same_labels(estimator, init):
     X = blobs(800, std=3.0)[0]
     one, two = (estimator(6, init=init, random_state=3).fit(X).labels_ for _ in range(2))
@@ -198,6 +204,9 @@ def test_the_same_seed_gives_the_same_labels(estimator, init):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([SparseSpectralClustering(n_neighbors=10), BucketSpectralClustering()])
+@parametrize_with_checks(
+    [SparseSpectralClustering(n_neighbors=10), BucketSpectralClustering()]
+    + [estimator(n_landmarks=30, n_init=2) for estimator in BY_LANDMARKS]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

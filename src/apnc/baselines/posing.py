@@ -17,13 +17,18 @@ from apnc.typing import Array
 INITS = ("random", "random-partition")
 
 
-def posed(estimator: Any, rows: Any, weights: Array, choice: KernelChoice) -> Problem:
-    """A baseline's problem: parameters checked, samples drawn and kernel tuned as in ``KernelKMeans``."""
+def posed(
+    estimator: Any, rows: Any, weights: Array, choice: KernelChoice, n_sampled: int | None = None
+) -> Problem:
+    """A baseline's problem: parameters checked, samples drawn and kernel tuned as in ``KernelKMeans``.
+
+    ``n_sampled`` is the size of the landmark sample if it is not the estimator's ``n_landmarks``.
+    """
     k = checks.positive_integer("n_clusters", estimator.n_clusters)
     n_init = checks.positive_integer("n_init", estimator.n_init)
     init = check_init(estimator.init, n_init, len(weights), k)
     max_iter = checks.positive_integer("max_iter", estimator.max_iter)
-    n_landmarks = checks.size_or_auto("n_landmarks", getattr(estimator, "n_landmarks", 1))
+    n_landmarks = n_sampled or checks.size_or_auto("n_landmarks", getattr(estimator, "n_landmarks", 1))
     seed = checks.random_seed(estimator.random_state)
     asked = Settings(
         choice,
