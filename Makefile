@@ -24,12 +24,12 @@ $(VENV)/.all: pyproject.toml | $(BIN)/python
 setup: $(VENV)/.all ## Create .venv with everything the repository needs
 
 demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and plot the result
-	$(BIN)/python examples/rings.py write
-	$(BIN)/apnc plan demo/rings.parquet --n-clusters 2 --gamma 2 --exclude key
-	$(BIN)/apnc fit demo/rings.parquet --n-clusters 2 --gamma 2 --id-columns key --model demo/rings.apnc --labels demo/labels.parquet
-	$(BIN)/apnc inspect demo/rings.apnc
+	$(BIN)/python examples/moons.py write
+	$(BIN)/apnc plan demo/moons.parquet --method spectral --n-clusters 2 --exclude key
+	$(BIN)/apnc fit demo/moons.parquet --method spectral --n-clusters 2 --id-columns key --model demo/moons.apnc --labels demo/labels.parquet
+	$(BIN)/apnc inspect demo/moons.apnc
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
-	$(BIN)/python examples/rings.py draw
+	$(BIN)/python examples/moons.py draw
 
 test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect
 	@.ci/java

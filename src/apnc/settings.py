@@ -98,7 +98,9 @@ class Settings:
         most = min(max(rule.most_landmarks, 4 * k), self.most_landmarks) if asked == "auto" else asked
         # The number of distinct instances, which "auto" depends on, is estimated from this sample.
         least = LEAST_POOL if asked == "auto" else 1
-        sizes = {"landmarks": max(least, rule.rows_each * int(most)), "seeding": max(2048, 32 * k)}
+        sizes = {"landmarks": max(least, rule.rows_each * int(most))}
+        if not rule.compares_rows:
+            sizes["seeding"] = max(2048, 32 * k)
         return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.self_tuned else {})
 
 

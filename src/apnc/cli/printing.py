@@ -125,7 +125,7 @@ def quality(result: Mapping[str, Any]) -> dict[str, str]:
     """Lines about the embedding: the residual, or the graph's spectrum and pieces."""
     if result["eigenvalues"] is None:
         return {"residual": f"{result['residual']:.3g} (0 is a perfect embedding)"}
-    first = ", ".join(f"{value:.4g}" for value in result["eigenvalues"][:SHOWN_VALUES])
+    first = ", ".join(f"{max(0.0, 1 - value):.2g}" for value in result["eigenvalues"][:SHOWN_VALUES])
     more = ", ..." if len(result["eigenvalues"]) > SHOWN_VALUES else ""
     pieces = counted(result["connected_components"], "connected component")
-    return {"graph": f"{pieces}, eigenvalues {first}{more} (1: groups without a link)"}
+    return {"graph": f"{pieces}; 1 - eigenvalues {first}{more} (near 0: groups with few links)"}

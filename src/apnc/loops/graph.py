@@ -62,10 +62,10 @@ def closest(X, L, candidates, indices, squared):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def graph_rows(indices, squared, scales, typical, faintest, units, out):  # type: ignore[no-untyped-def]
+def graph_rows(indices, squared, scales, typical, power, faintest, units, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the r nearest landmarks of a row, then its similarities to them in whole ``units``.
 
-    The similarities are exp(-d^2 / (s_x s_j)), scaled to sum 1, then times min(1, typical / s_x) or ``faintest``.
+    The similarities are exp(-d^2 / (s_x s_j)), scaled to sum 1, times min(1, typical / s_x)^power or ``faintest``.
     """
     n, r = indices.shape
     similar = np.empty(r)
@@ -85,7 +85,7 @@ def graph_rows(indices, squared, scales, typical, faintest, units, out):  # type
             away = 0.0 if similar[place] == least else similar[place] - least
             similar[place] = np.exp(-away)
             total += similar[place]
-        strength = 1.0 if own <= typical else max(faintest, (typical / own) ** 2)
+        strength = 1.0 if own <= typical else max(faintest, (typical / own) ** power)
         for place in range(r):
             out[i, place] = indices[i, place]
             out[i, r + place] = np.int32(np.rint(units * strength * similar[place] / total))

@@ -111,10 +111,16 @@ class Stage:
     def extent(self, fit: Fit) -> tuple[int | None, int]:
         """Rows per pass and maximum number of passes: over all rows, over K_LL and the sample, or over the sample."""
         settings, passes = fit.settings, self.reads(fit.settings)
-        if passes or self.grows.startswith(("rows", "iterations")):
+        # The coefficients of a graph are a sum over all compared rows.
+        summed = fit.compared is not None and self.grows == "landmarks"
+        if passes or summed or self.grows.startswith(("rows", "iterations")):
             n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
             return n, max(1, passes)
-        seeding = len(fit.drawn.samples["seeding"])
+        # A graph's landmarks are made from a sample, and are what it starts from.
+        linked = settings.embedding.compares_rows
+        seeding = fit.sizes.n_landmarks if linked else len(fit.drawn.samples["seeding"])
+        if self.grows == "landmarks" and linked:
+            return len(fit.drawn.samples["landmarks"]), 1
         if self.grows == "landmarks":
             return fit.sizes.n_landmarks + seeding, 1
         if isinstance(settings.init, Sample):

@@ -11,8 +11,9 @@ from apnc.typing import Array
 
 #: Similarities are whole multiples of 1 / UNITS, so that sums of their products are exact in any order.
 UNITS = 1 << 14
-#: The least strength of a row, however far from all landmarks it is (docs/decisions/21-neighbour-graph.md).
-FAINTEST = 1 / 64
+#: A row whose scale is larger than the typical one counts less: its similarities are multiplied by their ratio to this
+#: power, but at least by FAINTEST (docs/decisions/21-neighbour-graph.md).
+POWER, FAINTEST = 2, 1 / 64
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Neighbours:
         from apnc.loops.graph import graph_rows
 
         out = np.empty((len(indices), 2 * self.n_nearest), np.int32)
-        graph_rows(indices, squared, self.scales, self.typical, FAINTEST, UNITS, out)
+        graph_rows(indices, squared, self.scales, self.typical, float(POWER), FAINTEST, UNITS, out)
         return out
 
 
