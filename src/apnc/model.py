@@ -45,6 +45,10 @@ class EmbeddingModel:
         """Require landmarks that suit the kernel, and embed a few of them as a test."""
         for block in self.coefficients.blocks:
             self.kernel.check_landmarks(block.landmarks)
+            known = self.residual is not None
+            require(
+                known == block.approximates, f"residual is {self.residual}, which does not suit the blocks"
+            )
         landmarks = self.coefficients.blocks[0].landmarks
         if self.scaling is not None:
             self.scaling.check_landmarks(landmarks)

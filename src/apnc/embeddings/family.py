@@ -41,9 +41,11 @@ class Block:
     ----------
     landmarks : the instances of L(b).
     weights : array of shape (m_b, l_b), R(b).
+    approximates : whether inner products or distances of Y approximate those of the kernel.
 
     """
 
+    approximates: ClassVar[bool] = True
     landmarks: Rows
     weights: Array
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class NeighbourBlock(Block):
 
     """
 
+    approximates: ClassVar[bool] = False
     scales: Array
     typical: float
     n_nearest: int
