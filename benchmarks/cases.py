@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, evaluating, peaks, spark, streaming
+from benchmarks import data, evaluating, peaks, search, spark, streaming
 
 Prepared = dict[str, Any]
 Timed = Callable[[], dict[str, Any] | None]
@@ -568,6 +568,12 @@ CASES = {
         sizes({"n": 20_000}, n=2_000_000),
         evaluating.prepare,
         evaluating.CONTESTANTS,
+    ),
+    "search": Case(
+        "The 3 nearest landmarks of 70,000 x 784 rows, 2 threads",
+        sizes({"n": 3000, "l": 100, "more": 300}, n=70_000, d=784, l=1000, more=10_000),
+        search.prepare,
+        search.CONTESTANTS,
     ),
     "import": Case(
         "Import",

@@ -36,6 +36,15 @@ def covtype(n: int) -> tuple[np.ndarray, np.ndarray, bool]:
     return X, y, True
 
 
+def mnist(n: int, d: int) -> tuple[np.ndarray, bool]:
+    """MNIST in [0, 1] where it is, else generated rows of its size (the second value is False)."""
+    folder = data_folder()
+    if folder is None or not (folder / "mnist.npz").exists():
+        return blobs(n, d, 10), False
+    with np.load(folder / "mnist.npz") as file:
+        return np.ascontiguousarray(file["X"][:n, :d], dtype=np.float32) / 255, True
+
+
 def numpy_kernel_k_means(X: np.ndarray, k: int, gamma: float, iterations: int) -> np.ndarray:
     """Eq. 2 with the whole kernel matrix in memory, as one would write it in numpy."""
     squares = (X**2).sum(axis=1)

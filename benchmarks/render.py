@@ -282,7 +282,8 @@ def section(case: str, contestants: dict[str, list[Row]]) -> str:
             for name, rows in contestants.items()
         ]
         return "\n".join(lines)
-    lines += ["| | seconds | range | peak memory | NMI |", "| --- | --- | --- | --- | --- |"]
+    score = "recall" if any("recall" in row for rows in contestants.values() for row in rows) else "NMI"
+    lines += [f"| | seconds | range | peak memory | {score} |", "| --- | --- | --- | --- | --- |"]
     return "\n".join(lines + [measured(name, rows) for name, rows in contestants.items()])
 
 
@@ -292,9 +293,11 @@ def measured(name: str, rows: list[Row]) -> str:
         return f"| {name} | failed: {rows[0]['failed']} | | | |"
     seconds = [row["seconds"] for row in good]
     memory = statistics.median(row["peak_bytes"] for row in good) / 1e6
-    nmi = f"{statistics.median(row['nmi'] for row in good):.1f}" if "nmi" in good[0] else ""
+    score = f"{statistics.median(row['nmi'] for row in good):.1f}" if "nmi" in good[0] else ""
+    if "recall" in good[0]:
+        score = f"{statistics.median(row['recall'] for row in good):.2%}"
     spread = f"{min(seconds):.3g} to {max(seconds):.3g}"
-    return f"| {name} | {statistics.median(seconds):.3g} | {spread} | {memory:,.0f} MB | {nmi} |"
+    return f"| {name} | {statistics.median(seconds):.3g} | {spread} | {memory:,.0f} MB | {score} |"
 
 
 def draw(table: Table, path: Path) -> None:
@@ -313,7 +316,7 @@ def draw(table: Table, path: Path) -> None:
         names = [name for name, seconds in rows.items() if seconds][::-1]
         middle = [statistics.median(rows[name]) for name in names]
         colours = [
-            "#12719e" if name.startswith(("apnc", "float", "1 ", "2 ", "one", "ten")) else "#bbbbbb"
+            "#12719e" if name.startswith(("apnc", "float", "1 ", "2 ", "one", "ten", "two")) else "#bbbbbb"
             for name in names
         ]
         axes.barh(names, middle, color=colours, height=0.7)

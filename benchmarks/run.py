@@ -28,7 +28,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "speed.jsonl"
 
 def machine() -> dict[str, Any]:
     """What the rows were measured on."""
-    packages = ("apnc", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "faiss-cpu")
+    packages = ("apnc", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "faiss-cpu", "evoc")
     return {
         "cores": n_threads(None),
         "machine": platform.machine(),

@@ -1,8 +1,9 @@
 """The paper's evaluation from the command line.
 
-    python -m benchmarks.paper table1|table1b|table2|today|ablation|starts|all [--quick] [--datasets A,B]
+    python -m benchmarks.paper TABLE [--quick] [--datasets A,B]
     python -m benchmarks.paper render
 
+TABLE is one of table1, table1b, table2, today, ablation, starts, defaults, spectral, scale, or all.
 Rows are appended to benchmarks/results/paper-TABLE.jsonl as they come; a second run does what is left.
 """
 

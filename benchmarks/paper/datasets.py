@@ -1,7 +1,7 @@
 """The data of the paper on its scales: from a folder, by scikit-learn's fetchers, or generated for speed only."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.data import blobs
+from benchmarks.paper import shapes
 from tests.paper.data import data_folder
 
 #: Classes of the RCV1 subset with fewer documents are left out.
@@ -19,7 +20,7 @@ RCV1_LEAST = 50
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows, float32 and on the paper's scale, and their classes; generated rows have none."""
+    """Rows, float32 and on the paper's scale, and their classes; rows that only take time have none."""
 
     X: Any
     y: np.ndarray | None
@@ -122,6 +123,12 @@ def generated(n: int, d: int, k: int, rows: int | None) -> Dataset:
     return Dataset(blobs(min(n, rows or n), d, k), None, k)
 
 
+def drawn(pieces: Sequence[shapes.Piece], noise: float, n: int, rows: int | None) -> Dataset:
+    """A shape in the plane, with its classes."""
+    X, y = shapes.shape(pieces, noise, min(n, rows or n))
+    return Dataset(X, y, len(pieces))
+
+
 def generated_documents(n: int, d: int, k: int, rows: int | None, words: int = 76) -> Dataset:
     """Sparse rows of norm 1; half the words of a document are those of its class, drawn by a power law."""
     n = min(n, rows or n)
@@ -142,12 +149,12 @@ class Source:
 
     Attributes
     ----------
-    title : what tables call it.
+    title : what tables call it; ``short`` where there is less room, if not the title up to a comma.
     files : those needed in the data folder, and ``read`` to read them from there.
     carried : rows that scikit-learn brings along or makes.
     fetch : the public way, which downloads.
     variable : environment variable with the path of an .npz file.
-    generate : rows of the same shape, for speed only.
+    generate : rows of the same size, for speed only, or a shape with its classes.
 
     """
 
@@ -158,6 +165,7 @@ class Source:
     fetch: Callable[[], Dataset] | None = None
     variable: str | None = None
     generate: Callable[[int | None], Dataset] | None = None
+    short: str | None = None
 
     @property
     def in_folder(self) -> Path | None:
@@ -198,6 +206,12 @@ class Source:
         raise FileNotFoundError(f"{self.title}: {self.missing(fetch)}")
 
 
+def shape(title: str, pieces: Sequence[shapes.Piece], noise: float, n: int = 200_000) -> Source:
+    size = f"{n / 1e6:g} M rows" if n >= 1_000_000 else f"{n / 1000:g} thousand rows"
+    title = f"{title}, noise {noise:g}, {size}"
+    return Source(title, generate=partial(drawn, pieces, noise, n), short=title)
+
+
 SOURCES = {
     "usps": Source("USPS", ("usps.npz",), read_usps, fetch=fetch_usps),
     "mnist": Source("MNIST", ("mnist.npz",), read_mnist, fetch=fetch_mnist),
@@ -218,4 +232,19 @@ SOURCES = {
     "rcv1-200k": Source(
         "RCV1-200k", variable="APNC_RCV1", generate=partial(generated_documents, 193_844, 47_236, 103)
     ),
+    "moons-05": shape("half-moons", shapes.MOONS, 0.05),
+    "moons-10": shape("half-moons", shapes.MOONS, 0.1),
+    "moons-10-5k": shape("half-moons", shapes.MOONS, 0.1, 5000),
+    "rings-05": shape("rings", shapes.RINGS, 0.05),
+    "rings-10": shape("rings", shapes.RINGS, 0.1),
+    "spirals": shape("spirals", shapes.SPIRALS, 0.01),
+    "bananas-1m": shape("two bananas", shapes.MOONS, 0.06, 1_000_000),
+    "face-2m": shape("smiling face", shapes.FACE, 0.02, 2_000_000),
+    "circles-1250k": shape("concentric circles", shapes.CIRCLES, 0.03, 1_250_000),
+    "circles-2500k": shape("concentric circles", shapes.CIRCLES, 0.03, 2_500_000),
+    "circles-5m": shape("concentric circles", shapes.CIRCLES, 0.03, 5_000_000),
+    "gaussians-10m": shape("circles and Gaussians", shapes.CIRCLES_AND_GAUSSIANS, 0.04, 10_000_000),
+    "flower-5m": shape("flower", shapes.FLOWER, 0.01, 5_000_000),
+    "flower-10m": shape("flower", shapes.FLOWER, 0.01, 10_000_000),
+    "flower-20m": shape("flower", shapes.FLOWER, 0.01, 20_000_000),
 }

@@ -44,12 +44,13 @@ class Found:
     """Labels, seconds by part where a method has parts, and whatever else belongs into the row.
 
     Parts are ``embed`` and ``cluster``; ``shared`` was spent by an earlier run and is added; ``total`` stands for all
-    that was measured outside.
+    that was measured outside. ``rows`` are the numbers of the rows that were labelled; None: all.
     """
 
     labels: np.ndarray
     seconds: dict[str, float] = field(default_factory=dict)
     more: dict[str, Any] = field(default_factory=dict)
+    rows: np.ndarray | None = None
 
 
 Method = Callable[[Task], Found]
@@ -74,7 +75,8 @@ class StageClock(Progress):
     @property
     def parts(self) -> dict[str, float]:
         """Embedding is all up to Y, clustering all after it."""
-        embedding = sum(self.seconds.get(name, 0.0) for name in ("sampling", "coefficients", "embedding"))
+        before = ("sampling", "landmarks", "neighbours", "coefficients", "embedding")
+        embedding = sum(self.seconds.get(name, 0.0) for name in before)
         return {"embed": embedding, "cluster": sum(self.seconds.values()) - embedding}
 
 

@@ -6,6 +6,20 @@ from typing import Any
 
 from benchmarks.paper.defaults import DEFAULTS
 from benchmarks.paper.methods import METHODS, WITHOUT_LANDMARKS, Method
+from benchmarks.paper.spectral import (
+    EVOC,
+    FROM_FILE,
+    GRAPHS,
+    HALF,
+    HDBSCAN,
+    L1000,
+    L10000,
+    NEAREST20,
+    OTHERS,
+    OURS,
+    SPECTRAL,
+    USPEC,
+)
 from benchmarks.paper.starting import STARTED
 from benchmarks.paper.today import IMAGES, TODAY
 from benchmarks.paper.variants import ABLATION
@@ -106,6 +120,15 @@ USUAL = tuple(name for name in TODAY if name != IMAGES)
 SHARES = tuple(DEFAULTS)
 #: No run of these differs from another.
 DETERMINISTIC = {"HDBSCAN": 1}
+GRAPH_RUNS = dict.fromkeys(OURS, 5) | {HDBSCAN: 1}
+#: Methods for rows in general; images and documents have some more.
+USUAL_GRAPHS = (SPECTRAL, L1000, "apnc", *OTHERS)
+#: EVoC refuses rows of fewer than four features.
+PLANE_GRAPHS = tuple(name for name in USUAL_GRAPHS if not name.startswith(EVOC))
+DOCUMENT_GRAPHS = (SPECTRAL, NEAREST20, L1000, "apnc", *OTHERS)
+SHAPES = ("moons-05", "moons-10", "moons-10-5k", "rings-05", "rings-10", "spirals")
+#: Seconds that a run on millions of rows may take.
+SCALE_LIMIT = 1800.0
 
 TABLES = {
     "table1": Table(
@@ -191,6 +214,34 @@ TABLES = {
         DEFAULTS,
         m=None,
         max_iter=300,
+    ),
+    "spectral": Table(
+        (
+            Part("usps", "rbf", (SPECTRAL, L1000, HALF, "apnc", *OTHERS), (None,), 3, GRAPH_RUNS),
+            Part("mnist", "rbf", (SPECTRAL, L1000, L10000, HALF, "apnc", *OTHERS), (None,), 3, GRAPH_RUNS),
+            Part("covtype", "rbf", USUAL_GRAPHS, (None,), 3, GRAPH_RUNS),
+            Part("newsgroups", "cosine", DOCUMENT_GRAPHS, (None,), 3, GRAPH_RUNS),
+            Part("rcv1", "cosine", DOCUMENT_GRAPHS, (None,), 3, GRAPH_RUNS),
+            *(Part(name, "rbf", PLANE_GRAPHS, (None,), 3, GRAPH_RUNS) for name in SHAPES),
+        ),
+        GRAPHS,
+        m=None,
+        max_iter=300,
+    ),
+    "scale": Table(
+        (
+            Part("bananas-1m", "rbf", (SPECTRAL, USPEC), (None,), 3),
+            Part("face-2m", "rbf", (SPECTRAL, USPEC), (None,), 3),
+            Part("circles-1250k", "rbf", (SPECTRAL,), (None,), 3),
+            Part("circles-2500k", "rbf", (SPECTRAL,), (None,), 3),
+            Part("circles-5m", "rbf", (SPECTRAL, USPEC), (None,), 3),
+            Part("gaussians-10m", "rbf", (FROM_FILE,), (None,), 1),
+            *(Part(f"flower-{n}m", "rbf", (FROM_FILE,), (None,), 1) for n in (5, 10, 20)),
+        ),
+        GRAPHS,
+        m=None,
+        max_iter=300,
+        limit=SCALE_LIMIT,
     ),
 }
 

@@ -84,6 +84,19 @@ def test_wide_tables_scroll_within_and_keep_their_first_column(browser, made_up)
         assert first["x"] == pytest.approx(around["x"], abs=1)
 
 
+def test_no_table_is_cut_off_on_a_phone(browser, made_up):
+    """What is wider than the screen can be reached by scrolling its own box."""
+    with opened(browser, made_up, PHONE) as page:
+        reached = page.evaluate(
+            """() => [...document.querySelectorAll('table')].map(table => { const box = table.closest('.wide');
+              box.scrollLeft = 1e6; const last = table.querySelector('th:last-child').getBoundingClientRect();
+              return [box.getBoundingClientRect().right, last.right]; })"""
+        )
+        assert len(reached) > 30
+        assert max(box for box, _ in reached) <= PHONE["width"]
+        assert all(last <= box + 1 for box, last in reached)
+
+
 def test_charts_can_be_read_on_a_phone(browser, made_up):
     with opened(browser, made_up, PHONE) as page:
         charts = page.locator("svg.chart")

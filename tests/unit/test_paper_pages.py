@@ -19,7 +19,7 @@ from benchmarks.paper.pages.claims import verdict_of
 from benchmarks.paper.pages.html import html
 from benchmarks.paper.pages.numbers import Rows, leaders, mean_and_spread, seconds
 from benchmarks.paper.render import TITLE, pages, render, results
-from tests.paper.rows import made_up_rows
+from tests.paper.rows import made_up_rows, scored
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT.parent / "shared" / "paper" / "embed-and-conquer.tex"
@@ -197,11 +197,6 @@ def test_published_numbers_are_those_of_the_paper():
         for key, by_size in table.items():
             for number in by_size.values():
                 assert number in known, (key, number)
-
-
-def scored(method, values, table="table2", dataset="rcv1", kernel="rbf", size=500):
-    base = {"table": table, "dataset": dataset, "kernel": kernel, "method": method, "rows": None}
-    return [base | {"l": size, "seed": seed, "nmi": nmi, "seconds": 1.0} for seed, nmi in enumerate(values)]
 
 
 def test_who_is_ahead_is_said():

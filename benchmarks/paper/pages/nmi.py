@@ -49,7 +49,8 @@ def title_of(part: Part, rows: Rows, table: str) -> str:
 
 
 def short_title(part: Part) -> str:
-    return SOURCES[part.dataset].title.partition(",")[0]
+    source = SOURCES[part.dataset]
+    return source.short or source.title.partition(",")[0]
 
 
 def nmi_grid(table: str, rows: Rows, part: Part, reported: Published) -> Grid:

@@ -10,7 +10,19 @@ from apnc.cli import options as opt
 from apnc.cli.declaring import Declared, argument, option, takes
 from apnc.parameters import CLUSTERING, DATA, OUTPUT, RUN
 
-TABLES = ("table1", "table1b", "table2", "today", "ablation", "starts", "defaults", "all", "render")
+TABLES = (
+    "table1",
+    "table1b",
+    "table2",
+    "today",
+    "ablation",
+    "starts",
+    "defaults",
+    "spectral",
+    "scale",
+    "all",
+    "render",
+)
 
 WHICH: Declared = {
     "table": argument(
