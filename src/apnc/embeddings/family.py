@@ -46,6 +46,8 @@ class Block:
 
     landmarks: Rows
     weights: Array
+    #: Whether its portion of Y approximates the kernel, if the discrepancy is Euclidean.
+    of_kernel: ClassVar[bool] = True
 
     def check(self) -> None:
         """Require one weight per landmark and component."""
@@ -341,5 +343,6 @@ def block_steps(kernel: Kernel, coefficients: Coefficients, dtype: type) -> list
 
 
 def join_of(kernel: Kernel, coefficients: Coefficients, out: type = np.float32) -> Join:
-    """The last step of Algorithm 1; rows of a normalised kernel are scaled to norm 1."""
-    return Join(out, kernel.unit and coefficients.discrepancy.of_products)
+    """The last step of Algorithm 1; rows that approximate a normalised kernel are scaled to norm 1."""
+    of_kernel = coefficients.discrepancy.of_products and all(block.of_kernel for block in coefficients.blocks)
+    return Join(out, kernel.unit and of_kernel)
