@@ -125,6 +125,7 @@ class Embedding(BaseEstimator, ABC):
     roots : "auto" is this many square roots of the number of distinct instances.
     share : "auto" is at most this share of the distinct instances, if that is more than ``least_landmarks``.
     rows_each : instances of a sample that each landmark is made from.
+    sample_passes : passes over that sample, at most.
     n_starts : number of starts if ``n_init="auto"``.
     compares_rows : the coefficients depend on all rows, not on the landmarks alone; ``compare`` says how rows are
         looked at.
@@ -136,6 +137,7 @@ class Embedding(BaseEstimator, ABC):
     roots: ClassVar[int] = 1
     share: ClassVar[float] = 1.0
     rows_each: ClassVar[int] = 1
+    sample_passes: ClassVar[int] = 1
     n_starts: ClassVar[int] = 10
     compares_rows: ClassVar[bool] = False
 
@@ -187,7 +189,7 @@ class Request:
     rng : the only source of randomness.
     fixed : whether l is the user's own; otherwise it is the largest allowed.
     spread : how a sample is distributed over the cores.
-    on_values : called with the number of kernel values computed.
+    on_rows : called with the number of sampled rows gone over.
 
     """
 
@@ -199,7 +201,7 @@ class Request:
     rng: np.random.Generator
     fixed: bool = False
     spread: Callable[[Array, Array], Chunks] = SingleChunk.of
-    on_values: Callable[[int], None] | None = None
+    on_rows: Callable[[int], None] = lambda n: None
 
 
 class Comparison(ABC):
