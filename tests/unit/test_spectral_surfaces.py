@@ -1,5 +1,6 @@
 """SpectralClustering: kernels, inputs, attributes, files, errors, and its embedding elsewhere."""
 
+import json
 import pickle
 
 import numpy as np
@@ -12,13 +13,15 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from typer.testing import CliRunner
 
 import apnc
 from apnc import KernelEmbedding, KernelKMeans, NeighbourEmbedding, SpectralClustering
+from apnc.cli.app import app
 from apnc.embeddings.neighbours.links import SumGraph
 from apnc.engines.contract import Chunk
 from apnc.persistence import ModelFileError
-from tests.unit.test_persistence import shared_letters
+from tests.unit.test_persistence import change, put, shared_letters
 
 
 @pytest.fixture(scope="module")
@@ -238,3 +241,43 @@ def test_a_plan_names_what_is_run(moons):
     plan = SpectralClustering(2, random_state=0).plan(moons[0])
     assert "neighbours" in plan.seconds
     assert plan.n_landmarks == fitted(moons[0]).n_landmarks_
+
+
+def test_the_command_line(moons, tmp_path):
+    """fit, predict and inspect of a Parquet file."""
+    X, _ = moons
+    data, model, labels = (str(tmp_path / name) for name in ("x.parquet", "moons.apnc", "labels.parquet"))
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), data)
+
+    def run(*words):
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    run("fit", data, "--method", "spectral", "-k", "2", "--n-nearest", "4", "--model", model, "--quiet")
+    run("predict", model, data, "--labels", labels, "--quiet")
+    expected = fitted(X, n_nearest=4)
+    np.testing.assert_array_equal(pq.read_table(labels)["label"], expected.labels_)
+    told = json.loads(run("inspect", model, "--json"))
+    assert told["estimator"] == "SpectralClustering"
+    assert told["connected_components"] == expected.n_connected_components_
+    assert told["parameters"]["n_nearest"] == 4
+    np.testing.assert_allclose(told["eigenvalues"], expected.eigenvalues_)
+    assert "SpectralClustering" in run("inspect", model)
+    assert "neighbours" in run("plan", data, "--method", "spectral", "-k", "2")
+
+
+CHANGES = {
+    "n_nearest": [1, 10**6, -2, "3", None],
+    "typical": [-1.0, "wide", None],
+    "n_pieces": [0, 10**6, None],
+    "n_between": [-1, 10**6, None],
+}
+
+
+@pytest.mark.parametrize(("field", "value"), [(name, value) for name in CHANGES for value in CHANGES[name]])
+def test_a_changed_model_file_is_refused(moons, field, value, tmp_path):
+    path = fitted(moons[0]).save(tmp_path / "model.apnc")
+    change(path, lambda schema: put(schema["model"]["embedding"]["coefficients"]["blocks"][0], field, value))
+    with pytest.raises(ModelFileError, match=field if field != "typical" else "typical|scales"):
+        apnc.load(path)
