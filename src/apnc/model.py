@@ -43,12 +43,10 @@ class EmbeddingModel:
 
     def check(self) -> None:
         """Require landmarks that suit the kernel, and embed a few of them as a test."""
+        of_kernel = all(block.of_kernel for block in self.coefficients.blocks)
+        require((self.residual is not None) == of_kernel, "residual does not go with the embedding")
         for block in self.coefficients.blocks:
             self.kernel.check_landmarks(block.landmarks)
-            known = self.residual is not None
-            require(
-                known == block.approximates, f"residual is {self.residual}, which does not suit the blocks"
-            )
         landmarks = self.coefficients.blocks[0].landmarks
         if self.scaling is not None:
             self.scaling.check_landmarks(landmarks)

@@ -1,11 +1,18 @@
 """Checks for extensions of apnc."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 
 from apnc.embeddings import Coefficients, Embedding
 from apnc.embeddings.family import embed
-from apnc.engines.contract import SingleChunk
+from apnc.embeddings.neighbours.block import NeighbourBlock, Place
+from apnc.embeddings.neighbours.links import SumGraph
+from apnc.engines.contract import Chunk, SingleChunk
 from apnc.kernels import Kernel, VectorKernel
 from apnc.rows import concatenate
 from apnc.typing import Array
@@ -26,12 +33,49 @@ def check_embedding(embedding: Embedding, seed: int = 0) -> None:
     AssertionError
         If a property does not hold; the message names it and gives the numbers.
     """
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(_N_ROWS, _N_FEATURES)) + 3 * rng.integers(0, 2, size=(_N_ROWS, 1))
+    X = _generated(seed)
     check_property_1_linear(embedding, X, seed)
     check_property_2_kernelized(embedding, X, seed)
     check_property_3_blocks(embedding, X, seed)
     check_property_4_discrepancy(embedding, X, seed)
+
+
+@dataclass(frozen=True)
+class Property:
+    """One of the paper's properties of an embedding: whether it holds, in which space, and what that means."""
+
+    number: int
+    name: str
+    holds: bool
+    space: str
+    note: str
+
+
+def properties_of(embedding: Embedding, seed: int = 0) -> tuple[Property, ...]:
+    """The properties that ``check_embedding`` verifies, each with whether it holds, in the kernel's space.
+
+    For a neighbour graph they are those of distances, and two more are about the space of the graph's rows z(x).
+    """
+    X = _generated(seed)
+    return tuple(
+        Property(number, name, not (wrong := _failure(check, embedding, X, seed)), space, wrong or note)
+        for number, name, space, note, check in (_OF_GRAPH if embedding.compares_rows else _OF_KERNEL)
+    )
+
+
+def _failure(check: "Check", embedding: Embedding, X: Array, seed: int) -> str:
+    """What a check finds wrong; empty if nothing."""
+    try:
+        check(embedding, X, seed)
+    except AssertionError as error:
+        return str(error).partition("does not hold: ")[2] or str(error)
+    return ""
+
+
+def _generated(seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    rows: Array = rng.normal(size=(_N_ROWS, _N_FEATURES)) + 3 * rng.integers(0, 2, size=(_N_ROWS, 1))
+    return rows
 
 
 def fit_on(embedding: Embedding, X: Array, kernel: Kernel, seed: int) -> Coefficients:
@@ -107,6 +151,87 @@ def check_property_4_discrepancy(embedding: Embedding, X: Array, seed: int) -> N
         f"beta * e over the kernel distance has median {np.median(ratio):.3f} and spread "
         f"{np.std(ratio):.3f}, expected about 1 and below 0.25",
     )
+
+
+def check_graph_2_distances(embedding: Embedding, X: Array, seed: int) -> None:
+    """Rows enter only through distances: rotated and shifted rows have the same embedding."""
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(_N_FEATURES, _N_FEATURES)))[0]
+    found = []
+    for rows in (X, X @ rotation + 5.0):
+        coefficients, _ = _graph_of(embedding, rows, seed)
+        Y = embedded(rows, VectorKernel("linear"), coefficients)
+        found.append(coefficients.discrepancy.distances(Y[:100], Y[100:200]))
+    # Similarities are rounded to whole units.
+    _require_close(2, "kernelized", found[0], found[1], tolerance=1e-3)
+
+
+def check_graph_3_blocks(embedding: Embedding, X: Array, seed: int) -> None:
+    """Each row is embedded from its nearest landmarks alone."""
+    coefficients, block = _graph_of(embedding, X, seed)
+    kernel, r = VectorKernel("linear"), block.n_nearest
+    Z, F = block.neighbours(X), block.weights.T
+    expected = np.einsum("ij,ijc->ic", Z[:, r:], F[Z[:, :r]])
+    split = block.n_between
+    expected[:, :split] /= Z[:, r:].sum(axis=1, keepdims=True)
+    expected[:, split:] /= np.linalg.norm(expected[:, split:], axis=1, keepdims=True)
+    _require_close(3, "block-diagonal", embedded(X, kernel, coefficients), expected)
+
+
+def check_graph_1_linear(embedding: Embedding, X: Array, seed: int) -> None:
+    """Before it is scaled to norm 1, the embedding of 2 z(x) + 3 z(x') is 2 y + 3 y'."""
+    _, block = _graph_of(embedding, X, seed)
+    r, F = block.n_nearest, np.ascontiguousarray(block.weights[block.n_between :])
+    one, two = block.neighbours(X[:50]), block.neighbours(X[50:100])
+    y = [np.einsum("ij,ijc->ic", rows[:, r:], F.T[rows[:, :r]]) for rows in (one, two)]
+    expected = 2 * y[0] + 3 * y[1]
+    mixed = np.column_stack([one[:, :r], two[:, :r], 2 * one[:, r:], 3 * two[:, r:]]).astype(np.int32)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    _require_close(1, "linear", Place(F, 0, np.float64).placed(mixed), expected)
+
+
+def check_graph_4_discrepancy(embedding: Embedding, X: Array, seed: int) -> None:
+    """Distances between landmarks, before scaling, are the roots of commute times in each piece of the graph."""
+    _, block = _graph_of(embedding, X, seed)
+    rows = block.neighbours(block.vectors)
+    links = SumGraph(len(rows))(Chunk(0, rows, np.ones(len(rows)))).links
+    piece = connected_components(links, directed=False)[1]
+    inside = piece == np.bincount(piece).argmax()
+    G, F = links.toarray()[np.ix_(inside, inside)], block.weights[block.n_between :, inside].T
+    inverse = np.linalg.pinv(np.diag(G.sum(axis=1)) - G)
+    diagonal = np.diag(inverse)
+    squared = diagonal[:, None] + diagonal - 2 * inverse
+    _require_close(4, "discrepancy", cdist(F, F, "sqeuclidean"), squared, tolerance=1e-2)
+
+
+def _graph_of(embedding: Embedding, X: Array, seed: int) -> tuple[Coefficients, NeighbourBlock]:
+    coefficients = fit_on(embedding, X, VectorKernel("linear"), seed)
+    (block,) = coefficients.blocks
+    assert isinstance(block, NeighbourBlock), "not the coefficients of a neighbour graph"
+    return coefficients, block
+
+
+Check = Callable[[Embedding, Array, int], None]
+#: Number, name, space, what it means, check.
+_OF_KERNEL: tuple[tuple[int, str, str, str, Check], ...] = (
+    (1, "linear", "kernel", "the mean of embeddings is the embedding of the mean", check_property_1_linear),
+    (2, "kernelized", "kernel", "y = R K_L(x)", check_property_2_kernelized),
+    (3, "block-diagonal", "kernel", "each block has its own landmarks", check_property_3_blocks),
+    (4, "discrepancy", "kernel", "beta e is the distance in kernel space", check_property_4_discrepancy),
+)
+_OF_GRAPH: tuple[tuple[int, str, str, str, Check], ...] = (
+    _OF_KERNEL[0],
+    (2, "kernelized", "kernel", "rows enter only through distances", check_graph_2_distances),
+    (3, "block-diagonal", "kernel", "a row needs its nearest landmarks alone", check_graph_3_blocks),
+    _OF_KERNEL[3],
+    (1, "linear", "graph", "y is linear in z(x) before it is scaled to norm 1", check_graph_1_linear),
+    (
+        4,
+        "discrepancy",
+        "graph",
+        "e is the distance of scaled commute-time coordinates",
+        check_graph_4_discrepancy,
+    ),
+)
 
 
 def _all_landmarks(coefficients: Coefficients) -> Array:

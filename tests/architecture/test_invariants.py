@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import apnc
-from apnc import KernelEmbedding, KernelKMeans
+from apnc import KernelEmbedding, KernelKMeans, SpectralClustering, checks
 from apnc.engines.local import LocalChunks
-from apnc.pipeline import STAGES
+from apnc.pipeline import STAGES, stages_of
 from apnc.progress import Progress
+from apnc.run.job import Job
 from apnc.sources.files import DataFile
 
 SOURCE = Path(apnc.__file__).parent
@@ -25,7 +26,7 @@ CONCRETE = {
     "sources": ("InMemory", "NpySource", "NpzSource", "SvmlightSource", "TableSource", "JsonLinesSource"),
     "engines": ("FrameSource", "FrameObjects", "Remote", "LocalChunks", "SparkChunks"),
     "kernels": ("VectorKernel", "CallableKernel", "PrecomputedKernel", "NormalizedKernel"),
-    "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding"),
+    "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),
 }
 
@@ -79,8 +80,9 @@ def test_few_hops_before_the_first_pass(kind, X, tmp_path):
     assert len({file for file, _ in seen}) <= SLACK * modules, sorted({file for file, _ in seen})
 
 
+@pytest.mark.parametrize("kind", [KernelKMeans, SpectralClustering])
 @pytest.mark.parametrize("named", ["{}.parquet", "part={}/x.parquet"])
-def test_passes_and_opened_files(X, tmp_path, monkeypatch, named):
+def test_passes_and_opened_files(X, tmp_path, monkeypatch, named, kind):
     """At most three passes over the source, and each opens a file once; one more to look at the columns."""
     n_files, opened = 7, []
     for i in range(n_files):
@@ -88,7 +90,7 @@ def test_passes_and_opened_files(X, tmp_path, monkeypatch, named):
         write_table(tmp_path / named.format(i), X[i::n_files])
     plain = DataFile.open
     monkeypatch.setattr(DataFile, "open", lambda file: opened.append(file.path) or plain(file))
-    KernelKMeans(3, random_state=0).fit(tmp_path)
+    kind(3, random_state=0).fit(tmp_path)
     assert len(opened) <= 3 * n_files + 1
     assert max(opened.count(path) for path in opened) <= 4
     opened.clear()
@@ -115,13 +117,33 @@ class Announced(Progress):
         self.names.append(name)
 
 
-@pytest.mark.parametrize("init", ["k-means++", "random-partition"])
-def test_what_is_planned_is_what_is_run(X, init):
-    km, announced = KernelKMeans(3, init=init, random_state=0), Announced()
+@pytest.mark.parametrize(
+    "km",
+    [
+        KernelKMeans(3, random_state=0),
+        KernelKMeans(3, init="random-partition", random_state=0),
+        SpectralClustering(3, random_state=0),
+        SpectralClustering(3, kernel="rbf", random_state=0),
+    ],
+)
+def test_what_is_planned_is_what_is_run(X, km):
+    announced = Announced()
     planned = list(km.plan(X).seconds)
     km.fit(X, progress=announced)
     assert planned == ["start-up", *announced.names]
-    assert set(announced.names) < {stage.name for stage in STAGES}
+    assert set(announced.names) <= {stage.name for stage in STAGES}
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_passes_of_a_spectral_fit(X, kernel, monkeypatch):
+    """Rows are read at most three times: counted, sampled, and compared with the landmarks."""
+    km, read = SpectralClustering(3, kernel=kernel, random_state=0), []
+    settings = checks.settings_of(km, km._job(X, reset=True).source)
+    assert sum(stage.reads(settings) for stage in stages_of(settings)) == 3
+    plain = Job.data
+    monkeypatch.setattr(Job, "data", lambda job, *given: read.append(1) or plain(job, *given))
+    km.fit(X)
+    assert len(read) <= 4  # one more to spread the starts, which reads nothing
 
 
 def names_in(node):

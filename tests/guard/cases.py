@@ -11,9 +11,16 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 
-from apnc import EnsembleEmbedding, KernelEmbedding, KernelKMeans, StableEmbedding, sources
+from apnc import (
+    EnsembleEmbedding,
+    KernelEmbedding,
+    KernelKMeans,
+    SpectralClustering,
+    StableEmbedding,
+    sources,
+)
 
 STORED = Path(__file__).with_name("fingerprints.npz")
 NAMES = [f"x{j}" for j in range(64)]
@@ -50,6 +57,15 @@ def labelled(X, sample_weight=None, n_clusters=6, **options):
     settings = {"n_landmarks": 90, "n_components": 60, "max_iter": 25, "random_state": 4}
     km = KernelKMeans(n_clusters, **(settings | options)).fit(X, sample_weight=sample_weight)
     return km.labels_, km.inertia_
+
+
+def spectral(X, sample_weight=None, n_clusters=6, **options):
+    km = SpectralClustering(n_clusters, **({"random_state": 4} | options))
+    return km.fit(X, sample_weight=sample_weight).labels_, km.inertia_
+
+
+def moons():
+    return make_moons(900, noise=0.08, random_state=3)[0]
 
 
 def embedded(X, **options):
@@ -181,6 +197,14 @@ CASES = {
         sparse.csr_matrix(np.where(digits() > 0.6, digits(), 0), dtype=np.float32)
     ),
     "small integers": lambda _: labelled((digits() * 16).astype(np.uint8)),
+    "spectral": lambda _: spectral(digits()),
+    "spectral moons": lambda _: spectral(moons(), n_clusters=2, n_nearest=4),
+    "spectral, weights": lambda _: spectral(blobs(), weights(700), n_clusters=3, n_landmarks=150),
+    "spectral rbf": lambda _: spectral(digits(), kernel="rbf"),
+    "spectral csr cosine": lambda _: spectral(
+        sparse.csr_array(np.where(digits() > 0.6, digits(), 0)), kernel="cosine"
+    ),
+    "spectral on words": lambda _: spectral(words(), kernel=shared_letters, n_clusters=2),
 }
 #: Cases whose rows are computed in float32, by name.
 NARROW = {name for name in CASES if name.startswith("float32") or name == "small integers"}

@@ -71,7 +71,7 @@ def test_sketches_merge_exactly(items, size, cut):
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     rows,
-    st.sampled_from(["nystroem", "stable", "ensemble"]),
+    st.sampled_from(["nystroem", "stable", "ensemble", "neighbours"]),
     st.sampled_from(["rbf", "linear", "polynomial", "laplacian", "cosine"]),
     st.sampled_from(["k-means++", "random", "random-partition"]),
     st.integers(1, 70),

@@ -39,3 +39,21 @@ def test_its_stage_of_a_pipeline(spherical, frame_of):  # noqa: F811
     )
     with pytest.raises(AttributeError, match="Nothing"):
         _ = apnc.spark.Nothing
+
+
+def test_spectral_clustering_as_a_stage(frame_of, tmp_path):
+    """It fits, transforms, saves and loads."""
+    import apnc.spark
+    from apnc.spark import SpectralClustering, SpectralClusteringModel
+
+    expected = apnc.SpectralClustering(4, n_nearest=4, random_state=0).fit(rows())
+    frame = frame_of(rows(), 3).selectExpr("id", "array(x0, x1, x2, x3) AS features")
+    stage = SpectralClustering(k=4).setNearest(4)
+    assert stage.getNearest() == 4
+    stage.save(str(tmp_path / "stage"))
+    model = SpectralClustering.load(str(tmp_path / "stage")).fit(frame)
+    np.testing.assert_array_equal(values_of(model.transform(frame), "prediction"), expected.labels_)
+    model.save(str(tmp_path / "model"))
+    loaded = SpectralClusteringModel.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(values_of(loaded.transform(frame), "prediction"), expected.labels_)
+    np.testing.assert_array_equal(loaded.toLocal().eigenvalues_, expected.eigenvalues_)

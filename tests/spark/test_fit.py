@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from sklearn.datasets import load_digits
 
 import apnc
-from apnc import KernelEmbedding, KernelKMeans
+from apnc import KernelEmbedding, KernelKMeans, SpectralClustering
 from tests.paper.data import data_folder
 from tests.paper.nmi import NEURAL, load
 from tests.spark.conftest import labels_of
@@ -198,6 +198,18 @@ def test_other_settings(frame_of, digits, options):
     frame = frame_of(digits)
     km = KernelKMeans(10, random_state=0, **options).fit(on(frame))
     local = KernelKMeans(10, random_state=0, **options).fit(digits)
+    np.testing.assert_array_equal(labels_of(km, frame), local.labels_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("n_partitions", [2, 5])
+def test_the_same_labels_of_a_graph(frame_of, digits, n_partitions, kernel):
+    X = digits[:900]
+    frame = frame_of(X, n_partitions)
+    km = SpectralClustering(6, kernel=kernel, random_state=0).fit(on(frame))
+    local = SpectralClustering(6, kernel=kernel, random_state=0).fit(X)
+    np.testing.assert_array_equal(km.landmarks_, local.landmarks_)
+    np.testing.assert_array_equal(km.eigenvalues_, local.eigenvalues_)
     np.testing.assert_array_equal(labels_of(km, frame), local.labels_)
 
 

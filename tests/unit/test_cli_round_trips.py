@@ -83,6 +83,10 @@ TRIPS = {
     "function of vectors": ("x.npy", ["--kernel", "tripkernels:dot"], ["--trust", "tripkernels:dot"]),
     "stable": ("x.parquet", ["--embedding", "stable", "--scale", "minmax", *IDS], []),
     "ensemble": ("x.npz", ["--embedding", "ensemble", "--scale", "unit"], []),
+    "neighbours": ("x.parquet", ["--embedding", "neighbours", *IDS], []),
+    "spectral": ("x.parquet", ["--method", "spectral", *IDS], []),
+    "spectral cosine": ("x.npz", ["--method", "spectral", "--kernel", "cosine", "--n-nearest", "6"], []),
+    "spectral objects": ("x.jsonl", ["--method", "spectral", *OBJECTS], ["--trust", "tripkernels:common"]),
 }
 
 

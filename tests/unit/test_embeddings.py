@@ -9,6 +9,7 @@ from apnc import (
     EnsembleEmbedding,
     KernelEmbedding,
     KernelKMeans,
+    NeighbourEmbedding,
     NystroemEmbedding,
     StableEmbedding,
 )
@@ -25,6 +26,7 @@ from apnc.testing import (
     check_property_2_kernelized,
     check_property_3_blocks,
     check_property_4_discrepancy,
+    properties_of,
 )
 
 FAMILY = [
@@ -91,6 +93,40 @@ class Wrong(NystroemEmbedding):
 def test_check_embedding_finds_what_is_wrong(broken, number):
     with pytest.raises(AssertionError, match=f"Property {number}"):
         check_embedding(Wrong(broken))
+
+
+@family
+def test_all_properties_of_the_family_hold(embedding):
+    found = properties_of(embedding)
+    assert [(one.number, one.holds, one.space) for one in found] == [
+        (i, True, "kernel") for i in (1, 2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize(("broken", "number"), [("scale", 4), ("blocks", 3), ("landmarks", 2)])
+def test_properties_that_do_not_hold_are_reported(broken, number):
+    found = properties_of(Wrong(broken))
+    assert number in [one.number for one in found if not one.holds]
+    assert 1 in [one.number for one in found if one.holds]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("n_nearest", [2, 3, 6])
+def test_properties_of_a_neighbour_graph(n_nearest, seed):
+    """In the kernel's space it is neither linear nor has it the kernel's distance; in its own space it is and has."""
+    found = properties_of(NeighbourEmbedding(n_nearest), seed)
+    held = {(one.number, one.space): one.holds for one in found}
+    assert held == {
+        (1, "kernel"): False,
+        (2, "kernel"): True,
+        (3, "kernel"): True,
+        (4, "kernel"): False,
+        (1, "graph"): True,
+        (4, "graph"): True,
+    }, found
+    assert all(one.note for one in found)
+    with pytest.raises(AssertionError, match="Property 1"):
+        check_embedding(NeighbourEmbedding(n_nearest), seed)
 
 
 class CholeskyEmbedding(Embedding):

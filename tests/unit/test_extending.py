@@ -54,7 +54,7 @@ def spherical(folder, monkeypatch):
     rows_of.cache_clear()
 
 
-@pytest.fixture(params=["kernel", "embedding", "spherical"])
+@pytest.fixture(params=["kernel", "embedding", "spectral", "spherical"])
 def kind(request, spherical):
     return ESTIMATORS[request.param]
 
@@ -129,9 +129,9 @@ def test_the_command_line_of_the_document(folder, spherical):
     np.testing.assert_array_equal(predicted, expected.labels_)
 
 
-@pytest.mark.parametrize("method", ["kernel", "embedding"])
+@pytest.mark.parametrize("method", ["kernel", "embedding", "spectral"])
 def test_every_method_runs_from_the_command_line(folder, method):
-    sizes = ("-k", "4") if method == "kernel" else ()
+    sizes = () if method == "embedding" else ("-k", "4")
     done = run(
         folder, "fit", "rows.parquet", "--method", method, *sizes, "--model", f"{method}.apnc", "--quiet"
     )

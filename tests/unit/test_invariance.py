@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 
 from apnc import KernelKMeans
 
-EMBEDDINGS = ["nystroem", "stable", "ensemble"]
+EMBEDDINGS = ["nystroem", "stable", "ensemble", "neighbours"]
 
 
 def noise(n: int = 3000) -> np.ndarray:

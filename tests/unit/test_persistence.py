@@ -116,6 +116,7 @@ def test_vector_kernels(kernel, normalize, dtype, tmp_path):
         "nystroem",
         "stable",
         "ensemble",
+        "neighbours",
         StableEmbedding(0.3),
         EnsembleEmbedding(2, mixture_weights=[1, 3]),
         Halved(),
@@ -139,7 +140,10 @@ def test_scaled_features(scale, tmp_path):
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("options", [{}, {"embedding": "ensemble"}, {"kernel": "linear"}, {"scale": "unit"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"embedding": "ensemble"}, {"embedding": "neighbours"}, {"kernel": "linear"}, {"scale": "unit"}],
+)
 def test_sparse_landmarks(make, dtype, options, tmp_path):
     X = rows(dtype)
     X[X < 0.6] = 0
@@ -175,7 +179,7 @@ def test_the_order_in_memory_is_kept(embedding, tmp_path):
     assert np.lib.format.read_array(io.BytesIO(b"".join(map(bytes, whole.parts)))).flags.f_contiguous
 
 
-@pytest.mark.parametrize("embedding", ["nystroem", "ensemble", "stable"])
+@pytest.mark.parametrize("embedding", ["nystroem", "ensemble", "stable", "neighbours"])
 def test_given_kernel(embedding, tmp_path):
     K = rbf_kernel(rows())
     km = k_means(K, kernel="precomputed", embedding=embedding)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.pipeline import Pipeline
 
-from apnc import KernelKMeans
+from apnc import KernelKMeans, SpectralClustering
 from apnc.progress import (
     HEARD,
     SILENT,
@@ -389,7 +389,7 @@ def words():
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble"])
+@pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble", "neighbours"])
 def test_every_stage_moves(words, embedding, normalize):
     moves = Moves()
     km = KernelKMeans(
@@ -406,9 +406,23 @@ def test_every_stage_moves(words, embedding, normalize):
         if name != "clustering":
             assert sum(moves.told[name]) <= rows * passes, name
     rows, _ = moves.announced["coefficients"]
+    if embedding == "neighbours":
+        assert rows == len(words) == sum(moves.told["coefficients"])
+        return
     assert rows == 64 + len(set(words))
     assert len(moves.told["coefficients"]) >= 32
     assert sum(moves.told["coefficients"]) >= 0.9 * rows
+
+
+@pytest.mark.parametrize("n_landmarks", ["auto", 900])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_every_stage_of_a_graph_moves(kernel, n_landmarks):
+    moves, X = Moves(), np.random.default_rng(0).normal(size=(9000, 3))
+    SpectralClustering(4, kernel=kernel, n_landmarks=n_landmarks, random_state=0).fit(X, progress=moves)
+    for name, (rows, passes) in moves.announced.items():
+        assert len(moves.told[name]) >= 3, name
+        if name != "clustering":
+            assert sum(moves.told[name]) <= rows * passes, name
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(Layout, "rows_per_chunk", shorter)
 
 
-@pytest.mark.parametrize("embedding", ["nystroem", "stable"])
+@pytest.mark.parametrize("embedding", ["nystroem", "stable", "neighbours"])
 def test_memory_in_use_does_not_move_a_bit(small_chunks, monkeypatch, embedding):
     """Under a limit, chunks follow from the limit as it was given; how much of Y is on disk does not matter."""
     X, found = rows(), []
@@ -44,12 +44,13 @@ def test_memory_in_use_does_not_move_a_bit(small_chunks, monkeypatch, embedding)
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("embedding", ["nystroem", "neighbours"])
 @pytest.mark.parametrize("room", [0, 200_000, np.inf])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_and_spilling_do_not_move_a_bit(monkeypatch, room, threads):
-    expected = bits(fitted(rows()))
+def test_threads_and_spilling_do_not_move_a_bit(monkeypatch, room, threads, embedding):
+    expected = bits(fitted(rows(), embedding=embedding))
     monkeypatch.setattr(Job, "room", lambda job, sizes: room)
-    assert bits(fitted(rows(), n_jobs=threads)) == expected
+    assert bits(fitted(rows(), embedding=embedding, n_jobs=threads)) == expected
 
 
 @pytest.mark.parametrize("limit", ["1GB", "2GB", "12GB"])

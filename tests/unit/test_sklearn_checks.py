@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from apnc import EnsembleEmbedding, KernelEmbedding, KernelKMeans, StableEmbedding
+from apnc import EnsembleEmbedding, KernelEmbedding, KernelKMeans, SpectralClustering, StableEmbedding
 
 ESTIMATORS = [
     KernelKMeans(),
@@ -12,6 +12,9 @@ ESTIMATORS = [
     KernelEmbedding(kernel="precomputed"),
     KernelEmbedding(),
     KernelEmbedding(embedding="stable", kernel="sigmoid"),
+    SpectralClustering(),
+    SpectralClustering(kernel="rbf", n_nearest=4),
+    KernelEmbedding(embedding="neighbours"),
 ]
 
 

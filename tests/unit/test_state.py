@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from apnc import Embedding, KernelEmbedding, KernelKMeans
+from apnc import Embedding, KernelEmbedding, KernelKMeans, SpectralClustering
 from apnc.discrepancy import Manhattan
 from apnc.embeddings import Coefficients, StableEmbedding
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 
 
-@pytest.mark.parametrize("kind", [KernelKMeans, KernelEmbedding])
+@pytest.mark.parametrize("kind", [KernelKMeans, KernelEmbedding, SpectralClustering])
 def test_after_a_failed_first_fit_it_is_not_fitted(kind):
     estimator = kind(gamma=-1.0)
     with pytest.raises(ValueError, match="gamma"):
@@ -21,7 +21,7 @@ def test_after_a_failed_first_fit_it_is_not_fitted(kind):
     assert not [name for name in vars(estimator) if name.endswith("_")]
 
 
-@pytest.mark.parametrize("kind", [KernelKMeans, KernelEmbedding])
+@pytest.mark.parametrize("kind", [KernelKMeans, KernelEmbedding, SpectralClustering])
 def test_after_a_failed_refit_the_old_fit_is_whole(kind):
     estimator = kind(random_state=0).fit(X)
     before, expected = dict(vars(estimator)), estimator.transform(X)
@@ -33,7 +33,7 @@ def test_after_a_failed_refit_the_old_fit_is_whole(kind):
     np.testing.assert_array_equal(estimator.transform(X), expected)
 
 
-@pytest.mark.parametrize("kind", [KernelKMeans, KernelEmbedding])
+@pytest.mark.parametrize("kind", [KernelKMeans, KernelEmbedding, SpectralClustering])
 def test_a_plan_leaves_nothing_behind(kind):
     estimator = kind(random_state=0)
     estimator.plan(X)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from apnc import KernelKMeans
 
-EMBEDDINGS = ["nystroem", "stable", "ensemble"]
+EMBEDDINGS = ["nystroem", "stable", "ensemble", "neighbours"]
 INITS = ["k-means++", "random", "random-partition"]
 
 
@@ -30,7 +30,8 @@ def test_integer_weights_equal_repeated_rows(weighted, embedding, init):
     np.testing.assert_array_equal(by_weight.landmarks_, repeated.landmarks_)
     np.testing.assert_array_equal(np.repeat(by_weight.labels_, w), repeated.labels_)
     assert by_weight.inertia_ == pytest.approx(repeated.inertia_, rel=1e-9)
-    assert by_weight.residual_ == pytest.approx(repeated.residual_, rel=1e-9)
+    if embedding != "neighbours":
+        assert by_weight.residual_ == pytest.approx(repeated.residual_, rel=1e-9)
 
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS)

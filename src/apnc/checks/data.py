@@ -141,9 +141,8 @@ def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
         forget_features(estimator, reset)
         return as_objects(X)
     if kernel == "precomputed" and "_model" in vars(estimator) and not reset:
-        return as_new_given_rows(
-            X, estimator.n_features_in_, estimator.n_landmarks_, type(estimator).__name__
-        )
+        n, given = estimator.n_features_in_, len(estimator.landmark_indices_)
+        return as_new_given_rows(X, n, given, type(estimator).__name__)
     refuse_objects(kernel, X)
     names = None if reset else getattr(estimator, "feature_names_in_", None)
     X = frames.features(X, names) if is_frame(X) and kernel != "precomputed" else X

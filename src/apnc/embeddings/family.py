@@ -41,11 +41,11 @@ class Block:
     ----------
     landmarks : the instances of L(b).
     weights : array of shape (m_b, l_b), R(b).
-    approximates : whether inner products or distances of Y approximate those of the kernel.
+    of_kernel : whether inner products or distances of Y approximate those of the kernel.
 
     """
 
-    approximates: ClassVar[bool] = True
+    of_kernel: ClassVar[bool] = True
     landmarks: Rows
     weights: Array
 
@@ -125,6 +125,7 @@ class Embedding(BaseEstimator, ABC):
     roots : "auto" is this many square roots of the number of distinct instances.
     share : "auto" is at most this share of the distinct instances, if that is more than ``least_landmarks``.
     rows_each : instances of a sample that each landmark is made from.
+    sample_passes : passes over that sample, at most.
     n_starts : number of starts if ``n_init="auto"``.
     compares_rows : the coefficients depend on all rows, not on the landmarks alone; ``compare`` says how rows are
         looked at.
@@ -136,6 +137,7 @@ class Embedding(BaseEstimator, ABC):
     roots: ClassVar[int] = 1
     share: ClassVar[float] = 1.0
     rows_each: ClassVar[int] = 1
+    sample_passes: ClassVar[int] = 1
     n_starts: ClassVar[int] = 10
     compares_rows: ClassVar[bool] = False
 
@@ -187,7 +189,7 @@ class Request:
     rng : the only source of randomness.
     fixed : whether l is the user's own; otherwise it is the largest allowed.
     spread : how a sample is distributed over the cores.
-    on_values : called with the number of kernel values computed.
+    on_rows : called with the number of sampled rows gone over.
 
     """
 
@@ -199,7 +201,7 @@ class Request:
     rng: np.random.Generator
     fixed: bool = False
     spread: Callable[[Array, Array], Chunks] = SingleChunk.of
-    on_values: Callable[[int], None] | None = None
+    on_rows: Callable[[int], None] = lambda n: None
 
 
 class Comparison(ABC):
@@ -343,5 +345,6 @@ def block_steps(kernel: Kernel, coefficients: Coefficients, dtype: type) -> list
 
 
 def join_of(kernel: Kernel, coefficients: Coefficients, out: type = np.float32) -> Join:
-    """The last step of Algorithm 1; rows of a normalised kernel are scaled to norm 1."""
-    return Join(out, kernel.unit and coefficients.discrepancy.of_products)
+    """The last step of Algorithm 1; rows that approximate a normalised kernel are scaled to norm 1."""
+    of_kernel = coefficients.discrepancy.of_products and all(block.of_kernel for block in coefficients.blocks)
+    return Join(out, kernel.unit and of_kernel)

@@ -65,7 +65,8 @@ def closest(X, L, candidates, indices, squared):  # type: ignore[no-untyped-def]
 def graph_rows(indices, squared, scales, typical, power, faintest, units, out):  # type: ignore[no-untyped-def]
     """``out[i]``: the r nearest landmarks of a row, then its similarities to them in whole ``units``.
 
-    The similarities are exp(-d^2 / (s_x s_j)), scaled to sum 1, times min(1, typical / s_x)^power or ``faintest``.
+    The similarities are exp(-d^2 / (s_x s_j)), scaled to sum 1, then times min(1, typical / s_x)^power, at least
+    ``faintest``. Among very many landmarks all may round to zero; then the nearest has one unit.
     """
     n, r = indices.shape
     similar = np.empty(r)
@@ -86,9 +87,13 @@ def graph_rows(indices, squared, scales, typical, power, faintest, units, out): 
             similar[place] = np.exp(-away)
             total += similar[place]
         strength = 1.0 if own <= typical else max(faintest, (typical / own) ** power)
+        held = 0
         for place in range(r):
             out[i, place] = indices[i, place]
             out[i, r + place] = np.int32(np.rint(units * strength * similar[place] / total))
+            held += out[i, r + place]
+        if held == 0:
+            out[i, r] = 1
 
 
 @compiled()

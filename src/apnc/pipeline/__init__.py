@@ -15,7 +15,7 @@ from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
 from apnc.pipeline.samples import draw_samples, fitted_to_limit
 from apnc.pipeline.start import start_centroids
-from apnc.pipeline.state import Fit
+from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.progress import SILENT
 from apnc.run.job import Job
 from apnc.sampling import Sample
@@ -112,15 +112,13 @@ class Stage:
         """Rows per pass and maximum number of passes: over all rows, over K_LL and the sample, or over the sample."""
         settings, passes = fit.settings, self.reads(fit.settings)
         # The coefficients of a graph are a sum over all compared rows.
-        summed = fit.compared is not None and self.grows == "landmarks"
+        summed = fit.compared is not None and fit.sample is None
         if passes or summed or self.grows.startswith(("rows", "iterations")):
             n = fit.job.source.n_rows if fit.drawn is None else fit.drawn.census.n_rows
             return n, max(1, passes)
-        # A graph's landmarks are made from a sample, and are what it starts from.
-        linked = settings.embedding.compares_rows
-        seeding = fit.sizes.n_landmarks if linked else len(fit.drawn.samples["seeding"])
-        if self.grows == "landmarks" and linked:
-            return len(fit.drawn.samples["landmarks"]), 1
+        if self.of == "graph":
+            return len(choose_landmarks(fit.drawn, settings)), settings.embedding.sample_passes
+        seeding = len(fit.drawn.samples["seeding"] if fit.sample is None else fit.sample)
         if self.grows == "landmarks":
             return fit.sizes.n_landmarks + seeding, 1
         if isinstance(settings.init, Sample):

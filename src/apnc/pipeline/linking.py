@@ -5,17 +5,24 @@ from dataclasses import replace
 import numpy as np
 
 from apnc.embeddings.family import Request
+from apnc.engines.contract import Chunks
 from apnc.pipeline.coefficients import resolved_kernel
 from apnc.pipeline.state import Fit, choose_landmarks, n_landmarks
 from apnc.scaling import Scale
 from apnc.settings import derive
+from apnc.typing import Array
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def make_landmarks(fit: Fit) -> Fit:
     """The landmarks, from a sample."""
     settings, drawn, job = fit.settings, fit.drawn, fit.job
-    pool = choose_landmarks(drawn, settings)
+    pool, plain = choose_landmarks(drawn, settings), job.data(8 * job.source.held).spread
+
+    def spread(rows: Array, weights: Array) -> Chunks:
+        job.progress.rows(len(rows))
+        return plain(rows, weights)
+
     request = Request(
         pool,
         resolved_kernel(fit),
@@ -24,8 +31,8 @@ def make_landmarks(fit: Fit) -> Fit:
         job.dtype,
         np.random.default_rng(derive(settings.seed, "coefficients")),
         fixed=settings.n_landmarks != "auto",
-        spread=job.data(8 * job.source.held).spread,
-        on_values=lambda n: job.progress.rows(n // len(pool)),
+        spread=spread,
+        on_rows=job.progress.rows,
     )
     return replace(fit, comparison=settings.embedding.compare(request))
 

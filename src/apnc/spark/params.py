@@ -49,9 +49,15 @@ class FaceParams(HasFeaturesCol, HasPredictionCol, HasWeightCol):
         return (self.getWeightCol() or None) if self.isDefined(self.weightCol) else None
 
     def _chosen(self, name: str) -> Any:
-        """A parameter by its local name: the Param's value, or the class attribute if there is no Param."""
+        """A parameter by its local name: the Param's value, or the class attribute if there is no Param.
+
+        None if the class computes it from its other parameters.
+        """
         row = next((row for row in self.rows.values() if row.name == name), None)
-        return getattr(self.kind, name, None) if row is None else self.getOrDefault(row.spark)
+        if row is not None:
+            return self.getOrDefault(row.spark)
+        fixed = getattr(self.kind, name, None)
+        return None if isinstance(fixed, property) else fixed
 
     def _local(self) -> Any:
         """An unfitted local estimator with these parameters."""

@@ -19,13 +19,14 @@ from apnc.embeddings.family import (
 )
 from apnc.embeddings.neighbours.block import Compare, NeighbourBlock, Place, Step
 from apnc.embeddings.neighbours.coordinates import Coordinates, coordinates_of
-from apnc.embeddings.neighbours.landmarks import LEAST, ROWS_EACH, chosen
+from apnc.embeddings.neighbours.landmarks import ITERATIONS, LEAST, ROWS_EACH, chosen
 from apnc.embeddings.neighbours.links import Graph, Neighbours, SumGraph
 from apnc.embeddings.nystroem import NystroemEmbedding
 from apnc.engines.contract import Chunks, SingleChunk
 from apnc.kernels import Kernel
 from apnc.kernels.remembering import RememberingKernel
 from apnc.parameters.rules import two_or_more
+from apnc.rows import n_rows
 from apnc.sampling import Sample
 from apnc.typing import Array
 
@@ -55,6 +56,8 @@ class NeighbourEmbedding(Embedding):
     roots: ClassVar[int] = 20
     share: ClassVar[float] = 0.25
     rows_each: ClassVar[int] = ROWS_EACH
+    # Those of Lloyd and one for the scales, as often as landmarks are halved; two to make vectors of objects.
+    sample_passes: ClassVar[int] = 2 * (ITERATIONS + 1) + 2
     n_starts: ClassVar[int] = 20
     compares_rows: ClassVar[bool] = True
 
@@ -102,7 +105,7 @@ def vectors_of(request: Request) -> tuple[Block, Kernel, Array]:
     l = max(nystroem.least_landmarks, 4 * request.n_clusters, int(np.sqrt(len(pool))))  # noqa: E741
     landmarks = pool.first(min(l, nystroem.most_landmarks)).rows
     kernel = request.kernel.of_landmarks(landmarks)
-    known = RememberingKernel(kernel, request.on_values)
+    known = RememberingKernel(kernel, lambda n: request.on_rows(n // n_rows(landmarks)))
     found = nystroem.coefficients(landmarks, known, nystroem.most_components(0, 0), request.rng)
     Y = embedded(pool, known, found, request.dtype)
     found = needed_components(found, Y, pool.weights, LEAST_COMPONENTS)

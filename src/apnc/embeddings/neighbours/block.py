@@ -17,6 +17,8 @@ from apnc.stored import largest, require, stored
 from apnc.typing import Array
 
 Step = Callable[[Chunk], Chunk]
+#: Vectors from a kernel are rounded to the largest coordinate of a landmark divided by this.
+GRID = 2.0**24
 
 
 @stored
@@ -40,7 +42,7 @@ class NeighbourBlock(Block):
 
     """
 
-    approximates: ClassVar[bool] = False
+    of_kernel: ClassVar[bool] = False
     scales: Array
     typical: float
     n_nearest: int
@@ -66,10 +68,10 @@ class NeighbourBlock(Block):
         require(self.scales.shape == (l,), f"scales have shape {self.scales.shape}, expected {(l,)}")
         require(self.scales.min() >= 0 and self.typical >= 0, "scales are negative")
         require(2 <= self.n_nearest <= l or self.n_nearest == l == 1, f"n_nearest is {self.n_nearest}")
-        require(
-            self.eigenvalues.ndim == 1 and self.n_pieces >= 1,
-            "eigenvalues or n_pieces are not those of a graph",
-        )
+        shape, m = self.eigenvalues.shape, len(self.weights)
+        require(shape == (m,), f"eigenvalues have shape {shape}, expected {(m,)}")
+        require(largest(self.eigenvalues) <= 1 + 1e-6, "eigenvalues are beyond 1")
+        require(1 <= self.n_pieces <= l, f"n_pieces is {self.n_pieces}, expected from 1 to {l}")
         require(0 <= self.n_between <= len(self.weights), f"n_between is {self.n_between}")
         if self.basis is not None:
             shape = self.basis.shape
@@ -119,7 +121,8 @@ class Compare:
     def _to_vectors(self) -> list[Step]:
         if self.base is None:
             return []
-        return [begin, EmbedBlock(self.kernel, self.base, self.dtype), Join(self.dtype, self.kernel.unit)]
+        embed, join = EmbedBlock(self.kernel, self.base, self.dtype), Join(self.dtype, self.kernel.unit)
+        return [begin, embed, join, Rounded(GRID / (largest(self.neighbours.search.landmarks) or 1.0))]
 
     def __call__(self, chunk: Chunk) -> Chunk:
         for step in self._to_vectors:
@@ -129,6 +132,20 @@ class Compare:
     def __getstate__(self) -> dict[str, Any]:
         # Steps are rebuilt on the worker.
         return {name: vars(self)[name] for name in ("kernel", "base", "neighbours", "dtype")}
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """Map: vectors to whole multiples of 1 / ``units``.
+
+    The last bits of matrix products depend on the number of rows in the chunk; they must not decide between two
+    landmarks that are equally far.
+    """
+
+    units: float
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        return chunk.with_rows(np.rint(chunk.rows * self.units) / self.units)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,9 @@ def coordinates_of(graph: Graph, search: Search, m: int, n_clusters: int) -> Coo
         left = m - len(between)
         within = [part for rows in members for part in within_piece(graph.links, rows, left)]
         parts = between + sorted(within, key=lambda part: -part[0])[:left]
-    places = np.zeros((len(piece), max(1, len(parts))))
+    # A single landmark has no coordinate but its own place.
+    parts = parts or [(0.0, np.arange(len(piece)), np.zeros(len(piece)))]
+    places = np.zeros((len(piece), len(parts)))
     for column, (_, rows, values) in enumerate(parts):
         places[rows, column] = values
     dust = np.flatnonzero(~np.isin(piece, kept))
