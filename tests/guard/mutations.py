@@ -86,6 +86,30 @@ MUTATIONS = {
         "e = magnitude + 2 * (Y @ C.T.astype(Y.dtype))",
         f"{UNIT}/test_clustering.py",
     ),
+    "a landmark's similarity without its scale": (
+        "loops/graph.py",
+        "product = own * scales[indices[i, place]]",
+        "product = own * own",
+        f"{UNIT}/test_neighbour_graph.py",
+    ),
+    "sparse regions of a graph count in full": (
+        "loops/graph.py",
+        "strength = 1.0 if own <= typical else max(faintest, (typical / own) ** 2)",
+        "strength = 1.0",
+        f"{UNIT}/test_neighbour_graph.py",
+    ),
+    "a graph without weights": (
+        "embeddings/neighbours/links.py",
+        "((similar * chunk.weights[:, None]).ravel(), Z.indices, edges)",
+        "(similar.ravel(), Z.indices, edges)",
+        f"{UNIT}/test_neighbour_graph.py",
+    ),
+    "coordinates between pieces are scaled by predict": (
+        "embeddings/neighbours/block.py",
+        "of_kernel: ClassVar[bool] = False",
+        "of_kernel: ClassVar[bool] = True",
+        f"{UNIT}/test_spectral_surfaces.py",
+    ),
     "columns are scaled by the variance": (
         "scaling.py",
         "np.sqrt(columns.spread / columns.weight)",
