@@ -94,7 +94,7 @@ MUTATIONS = {
     ),
     "sparse regions of a graph count in full": (
         "loops/graph.py",
-        "strength = 1.0 if own <= typical else max(faintest, (typical / own) ** 2)",
+        "strength = 1.0 if own <= typical else max(faintest, (typical / own) ** power)",
         "strength = 1.0",
         f"{UNIT}/test_neighbour_graph.py",
     ),
