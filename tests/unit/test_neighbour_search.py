@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from apnc.embeddings.neighbours.search import Search, principal_directions, subspace_for
@@ -45,8 +45,9 @@ def test_of_equally_near_landmarks_the_first_counts(d):
 
 @quick
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**32 - 1))
+@example(9, 21, 2, 5059867)
 def test_nearest_distances_on_a_lattice(d, n_landmarks, r, seed):
-    """Distances are exact where landmarks are equally far; which of them is found does not change them."""
+    """Of many landmarks equally far, rounding does not choose: a row alone finds those that it finds among others."""
     rng = np.random.default_rng(seed)
     landmarks = np.unique(rng.integers(0, 4, size=(n_landmarks, d)), axis=0).astype(float)
     X, r = rng.integers(0, 4, size=(20, d)).astype(float), min(r, len(landmarks))
@@ -54,6 +55,9 @@ def test_nearest_distances_on_a_lattice(d, n_landmarks, r, seed):
     np.testing.assert_array_equal(squared, brute_force(X, landmarks, r)[1])
     np.testing.assert_array_equal(((X[:, None] - landmarks[indices]) ** 2).sum(axis=2), squared)
     assert all(len(set(row)) == r for row in indices.tolist())
+    if d > 8:
+        np.testing.assert_array_equal(indices, brute_force(X, landmarks, r)[0])
+        np.testing.assert_array_equal(Search(landmarks).assign(X), brute_force(X, landmarks, 1)[0][:, 0])
     alone = [Search(landmarks).nearest(x[None], r)[0][0] for x in X]
     np.testing.assert_array_equal(alone, indices)
 

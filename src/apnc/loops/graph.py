@@ -10,30 +10,43 @@ _BLOCK = 32
 
 
 @compiled(fastmath=FAST)
-def shortlist(scores, out):  # type: ignore[no-untyped-def]
-    """``out[i]``: the columns of the smallest scores of row ``i``, in no particular order."""
+def last_of_worst(kept, columns, slack):  # type: ignore[no-untyped-def]
+    """Where the largest score is; of those equal to it within ``slack``, that of the highest column."""
+    most, worst = kept.max() - slack, -1
+    for j in range(len(kept)):
+        if kept[j] >= most and (worst < 0 or columns[j] > columns[worst]):
+            worst = j
+    return worst
+
+
+@compiled(fastmath=FAST)
+def shortlist(scores, slack, out):  # type: ignore[no-untyped-def]
+    """``out[i]``: the columns of the smallest scores of row ``i``, in no particular order.
+
+    Scores that differ by no more than ``slack[i]``, their rounding, are equal: the lowest columns are taken.
+    """
     n, l = scores.shape  # noqa: E741
     size = out.shape[1]
     kept = np.empty(size, scores.dtype)
     for i in range(n):
-        worst = 0
         for j in range(size):
             kept[j] = scores[i, j]
             out[i, j] = j
-            if kept[j] > kept[worst]:
-                worst = j
+        worst = last_of_worst(kept, out[i], slack[i])
+        limit = kept[worst] - slack[i]
         for start in range(size, l, _BLOCK):
             stop = min(start + _BLOCK, l)
             least = scores[i, start]
             for j in range(start + 1, stop):
                 least = min(least, scores[i, j])
-            if least >= kept[worst]:
+            if least >= limit:
                 continue
             for j in range(start, stop):
-                if scores[i, j] < kept[worst]:
+                if scores[i, j] < limit:
                     kept[worst] = scores[i, j]
                     out[i, worst] = j
-                    worst = int(np.argmax(kept))
+                    worst = last_of_worst(kept, out[i], slack[i])
+                    limit = kept[worst] - slack[i]
 
 
 @compiled()

@@ -13,6 +13,8 @@ from apnc.typing import Array
 
 #: Up to this many features a tree finds neighbours faster than matrix products.
 FEW_FEATURES = 8
+#: The rounding of float64.
+EPS = float(np.finfo(np.float64).eps)
 #: Rows whose scores are computed at once, so that they stay in cache.
 ROWS_AT_ONCE = 128
 #: Candidates beyond those asked for: enough for rounding, and for a search in a subspace.
@@ -79,8 +81,23 @@ class Search:
                 rows = rows if basis is None else rows @ basis
                 with_one = np.column_stack([rows, np.ones(len(rows), rows.dtype)])
                 scores = np.matmul(with_one, columns, out=room[: len(rows)])
-                shortlist(scores, found[start : start + ROWS_AT_ONCE])
+                shortlist(scores, self._slack(rows), found[start : start + ROWS_AT_ONCE])
         return found
+
+    def _slack(self, rows: Array) -> Array:
+        """A bound on the rounding of each row's scores, which depends on the number of rows multiplied at once.
+
+        Zero for float32, for which it would hide differences, and whose results may depend on chunks.
+        """
+        if rows.dtype != np.float64:
+            return np.zeros(len(rows), rows.dtype)
+        d = self.landmarks.shape[1]
+        return (d + 16) * EPS * self._reach * (self._reach + np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+    @cached_property
+    def _reach(self) -> float:
+        """The largest distance of a landmark from their center."""
+        return float(np.sqrt(self._prepared[2][-1].max()))
 
     @cached_property
     def _tree(self) -> KDTree:
