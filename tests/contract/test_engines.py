@@ -145,18 +145,16 @@ def test_what_is_sent_to_workers_can_be_pickled(digits):
     """Functions of the algorithms are small picklable objects, for engines on other machines."""
     from apnc import KernelKMeans
     from apnc.clustering.lloyd import FindFarthest, LabelAndSum, SumByNearest
-    from apnc.embeddings.family import EmbedBlock, Join
+    from apnc.embeddings.family import EmbedBlock, Join, begin
     from apnc.sampling import Gather, TakeCensus, content_hash
 
     X = digits[0]
     model = KernelKMeans(3, n_landmarks=20, random_state=0).fit(X)._model
     embedding, C, e = model.embedding, model.centroids, model.discrepancy
     embed = EmbedBlock(embedding.kernel, embedding.coefficients.blocks[0], np.float64)
-    from apnc.embeddings.family import _begin
-
     chunk = Chunk(0, X[:30], np.ones(30), RowRange(0, 30))
-    embed(_begin(chunk))
-    Y = Join(np.float32)(pickle.loads(pickle.dumps(embed))(_begin(chunk)))
+    embed(begin(chunk))
+    Y = Join(np.float32)(pickle.loads(pickle.dumps(embed))(begin(chunk)))
     for step in (SumByNearest(e.against(C)), LabelAndSum(e.against(C)), FindFarthest(e.against(C), 2)):
         pickle.loads(pickle.dumps(step))(Y)
     for step in (
