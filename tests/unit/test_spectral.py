@@ -256,3 +256,14 @@ def test_rows_of_zeros():
         np.testing.assert_array_equal(km.predict(X), km.labels_)
         assert len(np.unique(km.labels_[:100])) == 1
         assert (km.labels_[100:] != km.labels_[0]).mean() > 0.8
+
+
+def test_groups_that_fewer_landmarks_do_not_join_keep_their_landmarks():
+    """Forty groups and one cluster fewer: two of them share a cluster, and no other is split."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(40), 100)
+    centers = 20 * np.column_stack([np.arange(40) % 8, np.arange(40) // 8])
+    X = centers[group] + rng.normal(size=(4000, 2))
+    km = SpectralClustering(39, random_state=0).fit(X)
+    assert km.n_landmarks_ > 900
+    assert all(len(np.unique(km.labels_[group == one])) == 1 for one in range(40))

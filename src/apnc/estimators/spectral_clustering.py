@@ -32,7 +32,7 @@ class SpectralClustering(KernelClusterer):
         Landmarks that a row is linked to, at least 2. More make the graph smoother; text needs about 20.
     n_landmarks : int or "auto", default="auto"
         l. "auto": 20 times the square root of the number of distinct instances, at most a quarter of them and 10,000;
-        fewer, by halves, while the graph of a sample falls into more than k pieces.
+        fewer, by halves, while the graph of a sample falls into more than k pieces and halving joins some.
     n_components : int or "auto", default="auto"
         m, eigenvectors of the graph. "auto": k + 10.
     kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",

@@ -25,20 +25,24 @@ DUST = 0.05
 def chosen(pool: Sample, l: int, n_nearest: int, n_clusters: int, fixed: bool, spread: Spread) -> Neighbours:  # noqa: E741
     """Landmarks from a sample of vectors: l of them, or fewer if the graph falls into more pieces than clusters.
 
-    ``fixed``: exactly l, as the user asked.
+    Pieces that half of the landmarks do not join are groups of their own, for which l is not halved. ``fixed``: exactly
+    l, as the user asked.
     """
+    best, fewest = None, len(pool) + 1
     while True:
         sample = pool.first(ROWS_EACH * l)
         search = trained(sample, l, n_nearest, spread)
-        near = Nearest(search, min(n_nearest, l))
-        indices, squared = near.of(sample, spread)
+        indices, squared = Nearest(search, min(n_nearest, l)).of(sample, spread)
         found = Neighbours.learned(search, indices, squared, sample.weights)
-        if fixed or not n_clusters or l <= max(LEAST, 4 * n_clusters):
+        if fixed or not n_clusters:
             return found
         rows = SingleChunk.of(found.rows(indices, squared), sample.weights)
-        if len(pieces_of(rows.reduce(SumGraph(l), Graph.__add__), n_clusters)[1]) <= n_clusters:
+        n_pieces = len(pieces_of(rows.reduce(SumGraph(l), Graph.__add__), n_clusters)[1])
+        if best is not None and n_pieces >= fewest:
+            return best
+        if n_pieces <= n_clusters or l <= max(LEAST, 4 * n_clusters):
             return found
-        l //= 2  # noqa: E741
+        best, fewest, l = found, n_pieces, l // 2  # noqa: E741
 
 
 def trained(sample: Sample, l: int, n_nearest: int, spread: Spread) -> Search:  # noqa: E741
