@@ -172,11 +172,11 @@ class FullDisk(lloyd.SumByNearest):
 
 
 def check_nothing_is_left(spark, source, **options):
-    where = used(source.chunks(1000))
+    where, held = used(source.chunks(1000)), in_sparks_cache(spark)
     try:
         KernelKMeans(**SETTINGS, **options).fit(source)
     finally:
-        assert in_sparks_cache(spark) == 0
+        assert in_sparks_cache(spark) == held
         assert not local_files(where)
 
 
@@ -188,7 +188,7 @@ def test_a_kernel_that_always_fails_says_why(spark, frame_of, rows):
 
 def test_what_failed_is_not_computed_again_to_clean_up(spark, frame_of, rows, tmp_path, monkeypatch):
     """Calls are compared around the cleaning alone: how often Spark tries before is its own affair."""
-    calls, around = tmp_path / "calls", []
+    calls, around, held = tmp_path / "calls", [], in_sparks_cache(spark)
     release = chunks.Index.release
 
     def counted_release(index):
@@ -205,7 +205,7 @@ def test_what_failed_is_not_computed_again_to_clean_up(spark, frame_of, rows, tm
         pass
     before, after = around
     assert 1 <= before == after
-    assert in_sparks_cache(spark) == 0
+    assert in_sparks_cache(spark) == held
 
 
 def test_a_machine_that_always_fails_says_why(spark, frame_of, rows, monkeypatch):
