@@ -14,7 +14,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,cli]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,cli,report]"
 	@touch $@
 
 $(VENV)/.all: pyproject.toml | $(BIN)/python
@@ -30,6 +30,7 @@ demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, 
 	$(BIN)/apnc inspect demo/moons.apnc
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
 	$(BIN)/python examples/moons.py draw
+	$(BIN)/apnc report demo/moons.apnc demo/moons.parquet --out demo/report.html
 
 test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect
 	@.ci/java

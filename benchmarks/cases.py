@@ -232,6 +232,7 @@ def fit_apnc(
 
         km = KernelKMeans(
             p["k"],
+            gamma=None,
             embedding=embedding,
             n_landmarks=p["l"],
             n_components=p["m"],

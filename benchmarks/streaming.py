@@ -57,7 +57,7 @@ def estimator(p: Prepared, **options: Any) -> Any:
 
     warnings.simplefilter("ignore")
     sizes = {"n_landmarks": p["l"], "n_components": p["m"], "max_iter": p["iterations"], "tol": 0.0}
-    return KernelKMeans(p["k"], **sizes, n_init=1, random_state=0, **options)
+    return KernelKMeans(p["k"], gamma=None, **sizes, n_init=1, random_state=0, **options)
 
 
 def fingerprint(labels: np.ndarray) -> str:

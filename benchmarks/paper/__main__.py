@@ -36,6 +36,11 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, help="runs of each cell, instead of those of the table")
     parser.add_argument("--rows", type=int, help="rows of the data at most")
     parser.add_argument("--fetch", action="store_true", help="download data that is not in APNC_DATA")
+    parser.add_argument(
+        "--busy",
+        action="store_true",
+        help="other work runs on the machine: pages show these seconds as rough",
+    )
     parser.add_argument("--out", type=Path, help="folder of the rows")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the pages, for render")
     options = parser.parse_args(arguments)
@@ -87,7 +92,8 @@ def main(arguments: list[str] | None = None) -> int:
         cells = cells_of(table, options.datasets, options.methods, options.runs, options.rows)
         cells = found(quick(cells) if options.quick else cells, options.fetch)
         path = folder / f"paper-{table}.jsonl"
-        failures += run_all(cells, path, options.fetch, lambda line: print(line, flush=True))
+        more = {"busy": True} if options.busy else {}
+        failures += run_all(cells, path, options.fetch, lambda line: print(line, flush=True), more)
     print(f"{failures} runs failed; their rows say why" if failures else "done")
     return 0
 

@@ -15,7 +15,7 @@ POLYNOMIAL = {"kernel": "polynomial", "gamma": 1.0, "degree": 5, "coef0": 1}
 KERNELS: dict[str, dict[str, Any]] = {
     "neural": NEURAL,
     "polynomial": POLYNOMIAL,
-    "rbf": {"kernel": "rbf"},
+    "rbf": {"kernel": "rbf", "gamma": None},
     "rbf, gamma 2": {"kernel": "rbf", "gamma": 2.0},
     "cosine": {"kernel": "cosine"},
 }

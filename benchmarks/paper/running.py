@@ -100,12 +100,14 @@ def _listen(stream: Any, lines: Any) -> None:
     lines.put(None)
 
 
-def run_all(cells: list[Cell], out: Path, fetch: bool, tell: Callable[[str], None]) -> int:
-    """Run what is left of the cells; returns the number of failures."""
+def run_all(
+    cells: list[Cell], out: Path, fetch: bool, tell: Callable[[str], None], more: Row | None = None
+) -> int:
+    """Run what is left of the cells; returns the number of failures. ``more`` is added to each row."""
     waiting = left_over(cells, read(out))
     total = sum(len(cell.seeds) for cell in waiting)
     tell(f"{total} runs to do, {sum(len(cell.seeds) for cell in cells) - total} done before, rows to {out}")
-    context = {"when": time.strftime("%Y-%m-%d"), **machine()}
+    context = {"when": time.strftime("%Y-%m-%d"), **machine(), **(more or {})}
     clock, failures, finished = TimeLeft(waiting), 0, 0
     for cell in waiting:
         for row in run_cell(cell, fetch):

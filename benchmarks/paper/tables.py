@@ -120,13 +120,19 @@ USUAL = tuple(name for name in TODAY if name != IMAGES)
 SHARES = tuple(DEFAULTS)
 #: No run of these differs from another.
 DETERMINISTIC = {"HDBSCAN": 1}
-GRAPH_RUNS = dict.fromkeys(OURS, 5) | {HDBSCAN: 1}
 #: Methods for rows in general; images and documents have some more.
 USUAL_GRAPHS = (SPECTRAL, L1000, "apnc", *OTHERS)
+#: Graphs of all rows, which take minutes beyond some ten thousand rows, and of which one run tells.
+SLOW_GRAPHS = {"SpectralClustering, neighbours": 1, "PSC": 1, HDBSCAN: 1}
+LARGE_GRAPHS = tuple(name for name in USUAL_GRAPHS if name not in SLOW_GRAPHS)
 #: EVoC refuses rows of fewer than four features.
 PLANE_GRAPHS = tuple(name for name in USUAL_GRAPHS if not name.startswith(EVOC))
+LARGE_PLANE_GRAPHS = tuple(name for name in PLANE_GRAPHS if name not in SLOW_GRAPHS)
 DOCUMENT_GRAPHS = (SPECTRAL, NEAREST20, L1000, "apnc", *OTHERS)
-SHAPES = ("moons-05", "moons-10", "moons-10-5k", "rings-05", "rings-10", "spirals")
+SMALL_SHAPE, LARGE_SHAPES = "moons-10-5k", ("moons-05", "moons-10", "rings-05", "rings-10", "spirals")
+SHAPES = (SMALL_SHAPE, *LARGE_SHAPES)
+GRAPH_RUNS = dict.fromkeys(OURS, 5) | SLOW_GRAPHS
+SCALE_RUNS = {USPEC: 1}
 #: Seconds that a run on millions of rows may take.
 SCALE_LIMIT = 1800.0
 
@@ -219,10 +225,11 @@ TABLES = {
         (
             Part("usps", "rbf", (SPECTRAL, L1000, HALF, "apnc", *OTHERS), (None,), 3, GRAPH_RUNS),
             Part("mnist", "rbf", (SPECTRAL, L1000, L10000, HALF, "apnc", *OTHERS), (None,), 3, GRAPH_RUNS),
-            Part("covtype", "rbf", USUAL_GRAPHS, (None,), 3, GRAPH_RUNS),
+            Part("covtype", "rbf", LARGE_GRAPHS, (None,), 3, GRAPH_RUNS),
             Part("newsgroups", "cosine", DOCUMENT_GRAPHS, (None,), 3, GRAPH_RUNS),
             Part("rcv1", "cosine", DOCUMENT_GRAPHS, (None,), 3, GRAPH_RUNS),
-            *(Part(name, "rbf", PLANE_GRAPHS, (None,), 3, GRAPH_RUNS) for name in SHAPES),
+            Part(SMALL_SHAPE, "rbf", PLANE_GRAPHS, (None,), 3, GRAPH_RUNS),
+            *(Part(name, "rbf", LARGE_PLANE_GRAPHS, (None,), 3, GRAPH_RUNS) for name in LARGE_SHAPES),
         ),
         GRAPHS,
         m=None,
@@ -230,11 +237,11 @@ TABLES = {
     ),
     "scale": Table(
         (
-            Part("bananas-1m", "rbf", (SPECTRAL, USPEC), (None,), 3),
-            Part("face-2m", "rbf", (SPECTRAL, USPEC), (None,), 3),
+            Part("bananas-1m", "rbf", (SPECTRAL, USPEC), (None,), 3, SCALE_RUNS),
+            Part("face-2m", "rbf", (SPECTRAL, USPEC), (None,), 3, SCALE_RUNS),
             Part("circles-1250k", "rbf", (SPECTRAL,), (None,), 3),
             Part("circles-2500k", "rbf", (SPECTRAL,), (None,), 3),
-            Part("circles-5m", "rbf", (SPECTRAL, USPEC), (None,), 3),
+            Part("circles-5m", "rbf", (SPECTRAL, USPEC), (None,), 3, SCALE_RUNS),
             Part("gaussians-10m", "rbf", (FROM_FILE,), (None,), 1),
             *(Part(f"flower-{n}m", "rbf", (FROM_FILE,), (None,), 1) for n in (5, 10, 20)),
         ),

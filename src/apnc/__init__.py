@@ -3,6 +3,7 @@
 # Imported first and from here: importing scipy takes 0.15 s longer at the end of a deep chain of imports.
 import sklearn.base  # noqa: F401
 
+from apnc.choosing import choose, stability_scorer
 from apnc.embeddings import (
     Embedding,
     EnsembleEmbedding,
@@ -24,6 +25,8 @@ __all__ = [
     "SpectralClustering",
     "StableEmbedding",
     "__version__",
+    "choose",
     "load",
     "open",
+    "stability_scorer",
 ]

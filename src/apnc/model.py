@@ -1,11 +1,13 @@
 """A fitted model: everything that prediction needs, and the results of the fit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from apnc.clustering.groups import means_of_groups, nearest_of_groups, sums_of_groups
+from apnc.clustering.quantiles import Quantiles
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings import Coefficients
 from apnc.embeddings.family import embedding_steps
@@ -13,7 +15,7 @@ from apnc.engines.contract import Chunk, Chunks
 from apnc.kernels import Kernel
 from apnc.rows import GivenRows, compute_dtype, concatenate, n_rows
 from apnc.scaling import Scale, Scaling
-from apnc.stored import largest, require, stored
+from apnc.stored import ADDED, largest, require, stored
 from apnc.typing import Array
 
 Step = Callable[[Chunk], Chunk]
@@ -101,7 +103,9 @@ class Clusters:
     centroids : array of shape (k, m), in embedding space.
     inertia : weighted sum of squared distances to the nearest centroid, in the kernel's space.
     n_iter : iterations of the full run.
-    sizes : array of shape (k,), the weight of each cluster.
+    sizes : array of shape (k,), the weight of each centroid's rows.
+    quantiles : their distances, in bins; None in models of an older version.
+    groups : array of shape (k,), the cluster of each centroid, after a cut; None: each centroid is a cluster.
 
     """
 
@@ -109,9 +113,49 @@ class Clusters:
     inertia: float
     n_iter: int
     sizes: Array
+    quantiles: Quantiles | None = field(default=None, metadata={ADDED: True})
+    groups: Array | None = field(default=None, metadata={ADDED: True})
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.centroids) if self.groups is None else int(self.groups.max()) + 1
+
+    @property
+    def cluster_sizes(self) -> Array:
+        """Weight of each cluster."""
+        return self.sizes if self.groups is None else sums_of_groups(self.sizes, self.groups)
+
+    @property
+    def centers(self) -> Array:
+        """The centroid of each cluster; of a group, the weighted mean."""
+        if self.groups is None:
+            return self.centroids
+        return means_of_groups(self.centroids, self.sizes, self.groups)
+
+    @property
+    def mean_square(self) -> float:
+        """Mean squared distance to the nearest centroid, in the kernel's space."""
+        total = float(self.sizes.sum())
+        return max(0.0, self.inertia / total) if total else 0.0
+
+    @property
+    def cluster_quantiles(self) -> Quantiles | None:
+        """The distances of each cluster's rows, in bins; None if they are not known."""
+        if self.groups is None or self.quantiles is None:
+            return self.quantiles
+        return Quantiles(self.quantiles.unit, sums_of_groups(self.quantiles.weights, self.groups))
+
+    def clusters_of(self, labels: Array) -> Array:
+        """Clusters of rows whose nearest centroids are given, int32."""
+        return labels if self.groups is None else self.groups[labels]
+
+    def nearest(self, distances: Array) -> Array:
+        """Distances to the clusters, shape (n, n_clusters), from those to the centroids."""
+        return distances if self.groups is None else nearest_of_groups(distances, self.groups)
 
     def check(self) -> None:
-        """Require k bounded centroids and k sizes."""
+        """Require k bounded centroids, k sizes, and what else there is for k centroids."""
         shape = self.centroids.shape
         require(len(shape) == 2 and shape[0] >= 1, f"centroids have shape {shape}, expected (k, m)")
         require(largest(self.centroids) <= LARGEST_CENTROID, f"centroids are beyond {LARGEST_CENTROID:g}")
@@ -119,6 +163,19 @@ class Clusters:
         require(self.sizes.shape == expected, f"sizes have shape {self.sizes.shape}, expected {expected}")
         require((self.sizes >= 0).all(), "sizes are negative")
         require(self.n_iter >= 0, f"n_iter is {self.n_iter}, expected at least 0")
+        if self.quantiles is not None:
+            found = self.quantiles.weights
+            require(len(found) == shape[0], f"quantiles of {len(found)} clusters, expected {shape[0]}")
+            agree = np.allclose(found.sum(axis=1), self.sizes, rtol=1e-6, atol=0)
+            require(agree, "quantiles do not add up to sizes")
+        if self.groups is not None:
+            groups = self.groups
+            require(groups.shape == expected, f"groups have shape {groups.shape}, expected {expected}")
+            require(groups.dtype == np.int32, f"groups are of type {groups.dtype}, expected int32")
+            require(
+                np.array_equal(np.unique(groups), np.arange(groups.max() + 1)),
+                "groups are not numbered from 0",
+            )
 
 
 @stored
@@ -194,9 +251,9 @@ class Model:
             found["feature_names_in_"] = np.array(features.names, dtype=object)
         if clusters is not None:
             found |= {
-                "cluster_centers_": clusters.centroids,
+                "cluster_centers_": clusters.centers,
                 "inertia_": clusters.inertia,
                 "n_iter_": clusters.n_iter,
-                "cluster_sizes_": clusters.sizes,
+                "cluster_sizes_": clusters.cluster_sizes,
             }
         return found

@@ -13,11 +13,15 @@ from apnc.sampling import Sample
 BANDWIDTH_SAMPLE = 1000
 #: Minimum size of the sample that landmarks are taken from, if their number is "auto".
 LEAST_POOL = 2000
+#: Minimum size of the sample from which the first centroids are chosen.
+LEAST_SEEDING = 2048
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a fit: l, m, k, rows (0 if unknown), instances in all samples; and the embedding, which knows costs."""
+    """Sizes of a fit: l, m, k, rows (0 if unknown), instances in all samples; the embedding, which knows costs; and the
+    number of kernels to choose from.
+    """
 
     n_landmarks: int
     n_components: int
@@ -25,6 +29,7 @@ class Sizes:
     n_rows: int
     sample_rows: int
     embedding: Embedding = NystroemEmbedding()  # noqa: RUF009
+    n_candidates: int = 1
 
     def shrunk(self, n_landmarks: int, n_components: int) -> "Sizes":
         """The sizes with fewer landmarks, and with fewer instances to make them from."""
@@ -43,6 +48,7 @@ class Settings:
     most_landmarks, most_components : upper limits of l and m if they are "auto".
     n_clusters : k; 0 for an embedding alone, which ignores the settings of the clustering.
     init : a name, start labels, or k instances.
+    least_seeding : minimum size of the seeding sample, if there are as many distinct instances.
 
     """
 
@@ -59,6 +65,7 @@ class Settings:
     tol: float = 1e-4
     most_landmarks: float = np.inf
     most_components: float = np.inf
+    least_seeding: int = LEAST_SEEDING
 
     @property
     def needs_all_rows(self) -> bool:
@@ -66,6 +73,12 @@ class Settings:
         return not isinstance(self.init, Sample) and (
             not isinstance(self.init, str) or self.init == "random-partition"
         )
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of kernels to choose from: one, unless gamma is chosen by the clusters that landmarks alone find."""
+        several = self.n_clusters > 1 and not self.embedding.compares_rows
+        return max(1, len(self.kernel.lengths)) if several else 1
 
     def landmarks(self, n_distinct: float) -> int:
         """Expected l for ``n_distinct`` distinct instances."""
@@ -86,7 +99,8 @@ class Settings:
 
     def at(self, n_landmarks: int, n_components: int, n_rows: int, sample_rows: int) -> Sizes:
         """The sizes of a fit with these settings."""
-        return Sizes(n_landmarks, n_components, self.n_clusters, n_rows, sample_rows, self.embedding)
+        own = self.n_clusters, n_rows, sample_rows, self.embedding, self.n_candidates
+        return Sizes(n_landmarks, n_components, *own)
 
     def at_most(self, n_distinct: float, n_rows: int) -> Sizes:
         """Upper bounds of the sizes, before any row is read."""
@@ -100,8 +114,8 @@ class Settings:
         least = LEAST_POOL if asked == "auto" else 1
         sizes = {"landmarks": max(least, rule.rows_each * int(most))}
         if not rule.compares_rows:
-            sizes["seeding"] = max(2048, 32 * k)
-        return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.self_tuned else {})
+            sizes["seeding"] = max(self.least_seeding, 32 * k)
+        return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.lengths else {})
 
 
 def auto_landmarks(n_distinct: float, n_clusters: int, embedding: Embedding | None = None) -> int:

@@ -11,6 +11,8 @@ T = TypeVar("T", bound=type)
 STORED: dict[str, type] = {}
 #: Key of a field's metadata: advice for values that cannot be stored.
 OTHERWISE = "otherwise"
+#: Key of a field's metadata: older files may lack the field, and then its default is used.
+ADDED = "added"
 
 
 def stored(kind: T) -> T:

@@ -19,9 +19,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "persistence": "model files: container, codec, functions",
     },
     "beside": {
+        "certifying": "labels compared with the exact method's, on a sample",
         "baselines": "methods to compare with",
         "testing": "checks for extensions",
         "evaluation": "labels compared with the truth",
+        "report": "a fit on one page",
+        "choosing": "how many clusters, and why",
+        "describing": "what is in the clusters: prototypes, contrasts, tree",
     },
     "flow": {
         "run.forecast": "plans: the pipeline timed on a few rows",

@@ -182,6 +182,8 @@ def test_public_names():
         "SpectralClustering",
         "StableEmbedding",
         "__version__",
+        "choose",
         "load",
         "open",
+        "stability_scorer",
     ]

@@ -54,7 +54,7 @@ def dot_plus_one(A, B):
 
 
 def labelled(X, sample_weight=None, n_clusters=6, **options):
-    settings = {"n_landmarks": 90, "n_components": 60, "max_iter": 25, "random_state": 4}
+    settings = {"gamma": None, "n_landmarks": 90, "n_components": 60, "max_iter": 25, "random_state": 4}
     km = KernelKMeans(n_clusters, **(settings | options)).fit(X, sample_weight=sample_weight)
     return km.labels_, km.inertia_
 
@@ -77,7 +77,7 @@ def embedded(X, **options):
 
 
 def predicted(X, **options):
-    settings = {"n_landmarks": 90, "n_components": 60, "max_iter": 25, "random_state": 4}
+    settings = {"gamma": None, "n_landmarks": 90, "n_components": 60, "max_iter": 25, "random_state": 4}
     half = len(X) // 2
     km = KernelKMeans(6, **(settings | options)).fit(X[:half])
     return km.predict(X[half:]), float((km.transform(X[half:]) ** 2).sum())
@@ -158,7 +158,9 @@ CASES = {
     "stable subsets": lambda _: labelled(digits(), embedding=StableEmbedding(subset_size=0.2)),
     "ensemble": lambda _: labelled(digits(), embedding="ensemble"),
     "ensemble of two": lambda _: labelled(digits(), embedding=EnsembleEmbedding(2, [1, 3])),
-    "all defaults": lambda _: labelled(digits(), n_landmarks="auto", n_components="auto", max_iter=300),
+    "all defaults": lambda _: labelled(
+        digits(), gamma="auto", n_landmarks="auto", n_components="auto", max_iter=300
+    ),
     "500 components": lambda _: labelled(digits(), n_landmarks="auto", n_components=500, max_iter=300),
     "one start": lambda _: labelled(digits(), n_init=1),
     "random": lambda _: labelled(digits(), init="random"),

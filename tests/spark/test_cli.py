@@ -65,6 +65,24 @@ def test_fit_and_predict(folder):
     assert "labels.parquet already exists" in done.stderr
 
 
+def test_describe_and_more_columns(folder):
+    fit = ("fit", "digits.parquet", "--n-clusters", "3", "--id-columns", "key", "--quiet")
+    run(folder, *fit, "--model", "three.apnc")
+    asked = ("--with", "distance,membership,outlier", "--labels")
+    run(folder, "predict", "three.apnc", "digits.parquet", *asked, "there.parquet", *MASTER)
+    run(folder, "predict", "three.apnc", "digits.parquet", *asked, "there-here.parquet", "--quiet")
+    there, here = (
+        pq.read_table(folder / f"{name}.parquet").sort_by("key") for name in ("there", "there-here")
+    )
+    assert there.column_names == ["key", "label", "distance", "membership", "outlier"]
+    np.testing.assert_array_equal(there["label"], here["label"])
+    np.testing.assert_allclose(there["outlier"], here["outlier"], atol=1e-6)
+    np.testing.assert_allclose(np.stack(there["membership"].to_numpy())[:, 1], here["membership1"], atol=1e-6)
+    done = run(folder, "describe", "three.apnc", "digits.parquet", "--json", *MASTER)
+    sizes = [cluster["size"] for cluster in json.loads(done.stdout)["clusters"]]
+    assert sizes == np.bincount(here["label"]).tolist()
+
+
 def test_spark_submit_with_a_kernel_function(folder):
     """The function's module is in the current folder alone; it travels with it."""
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
@@ -104,5 +122,14 @@ def test_names_with_backticks_are_quoted(spark, tmp_path):
 
     frame = spark.range(4).selectExpr("id AS `a``b`", "CAST(id AS DOUBLE) AS x", "0 AS label")
     source = apnc.sources.open(frame, columns=["x"], id_columns=["a`b"])
-    commands.write(frame, source, "label", str(tmp_path / "out.parquet"))
+    commands.write(frame, source, ["label"], str(tmp_path / "out.parquet"))
     assert spark.read.parquet(str(tmp_path / "out.parquet")).columns == ["a`b", "label"]
+
+
+def test_lists_are_not_written_as_csv(spark, tmp_path):
+    from apnc.engines.spark import commands
+
+    frame = spark.range(4).selectExpr("id", "CAST(id AS DOUBLE) AS x", "array(1.0, 2.0) AS membership")
+    source = apnc.sources.open(frame, columns=["x"])
+    with pytest.raises(ValueError, match="'membership' holds lists, which CSV cannot"):
+        commands.write(frame, source, ["membership"], str(tmp_path / "out.csv"))

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_circles
+from sklearn.metrics import normalized_mutual_info_score
 
 import apnc
 from apnc import KernelEmbedding, KernelKMeans, SpectralClustering
@@ -53,6 +54,20 @@ def test_the_same_labels_on_usps(frame_of, n_partitions):
     frame = frame.repartition(9, F.rand(1)) if n_partitions == "shuffled" else frame.repartition(n_partitions)
     km = KernelKMeans(10, embedding="stable", **settings).fit(on(frame))
     np.testing.assert_array_equal(labels_of(km, frame), local.labels_)
+
+
+@pytest.mark.parametrize("kind", [KernelKMeans, SpectralClustering])
+def test_the_same_choice(frame_of, blobs, kind):
+    km, numbers = kind(n_landmarks=100, n_init=2, random_state=0), [2, 3]
+    rows = np.concatenate([blobs[:5000], blobs[5000:10_000] + 100])
+    local = apnc.choose(rows, km, numbers, fit=False)
+    frame = frame_of(rows, 4)
+    found = apnc.choose(on(frame), km, numbers)
+    assert found.reason == local.reason
+    np.testing.assert_allclose(found.columns["stability"], local.columns["stability"])
+    assert found.n_clusters == 2
+    np.testing.assert_array_equal(np.sort(found.estimator.cluster_sizes_), [5000, 5000])
+    assert len(set(labels_of(found.estimator, frame)[:5000])) == 1
 
 
 def as_vectors(frame, n):
@@ -280,3 +295,21 @@ def test_unknown_columns_are_named(frame_of, digits):
         apnc.sources.open(frame_of(digits), columns=["x64"])
     with pytest.raises(ValueError, match=r"no column 'word'\..*Columns: x0 \(double\)"):
         apnc.sources.open(frame_of(digits), object_field="word")
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_the_same_certificate(frame_of, blobs):
+    """Samples are drawn by content, so partitions do not matter."""
+    km = KernelKMeans(8, n_landmarks=20, random_state=0).fit(blobs)
+    frame = frame_of(blobs, 4).repartition(5, F.rand(1))
+    assert km.certify(on(frame), n_rows=300) == km.certify(blobs, n_rows=300)
+
+
+def test_the_same_gamma(frame_of):
+    X, y = make_circles(900, factor=0.3, noise=0.05, random_state=0)
+    local = KernelKMeans(2, random_state=0).fit(X)
+    frame = frame_of(X, 5)
+    km = KernelKMeans(2, random_state=0).fit(on(frame))
+    assert km.gamma_ == local.gamma_ > KernelKMeans(2, gamma="mean", random_state=0).fit(X).gamma_
+    np.testing.assert_array_equal(labels_of(km, frame), local.labels_)
+    assert normalized_mutual_info_score(y, local.labels_) == 1

@@ -182,7 +182,7 @@ class TestParams:
     def test_none_sets_back_to_the_default(self, spark):
         estimator = KernelKMeans(gamma=1.0, weightCol="w", seed=3)
         estimator.setParams(gamma=None, weightCol=None, seed=None)
-        assert estimator.getGamma() is None
+        assert estimator.getGamma() == "auto"
         assert estimator.getSeed() == 0
         assert not estimator.isDefined(estimator.weightCol)
 
@@ -211,7 +211,7 @@ class TestParams:
         assert (first.getK(), second.getK()) == (3, 4)
         assert first.uid == second.uid
         second.setGamma(2.0)
-        assert first.getGamma() is None
+        assert first.getGamma() == "auto"
 
     def test_a_copied_model_has_columns_of_its_own(self, model, vectors):
         other = model.copy({model.predictionCol: "cluster"})

@@ -130,6 +130,7 @@ def test_the_indefinite_kernel_is_indefinite():
 @pytest.mark.parametrize("options", POSITIVE, ids=name_of)
 def test_exact_is_nystroem_with_all_rows_as_landmarks(options):
     X, start = digits(150), partition(150, 10)
+    options = {"gamma": None} | options
     for t in ITERATIONS:
         everything = KernelKMeans(
             10, n_landmarks=150, n_components=150, init=start, max_iter=t, tol=0, random_state=0, **options
@@ -145,6 +146,7 @@ def test_exact_is_nystroem_with_all_rows_as_landmarks(options):
 def test_approx_is_untruncated_nystroem(options):
     """Not for normalised kernels, whose embedded rows are scaled to norm 1 (decision 16)."""
     X, start = digits(), partition(400, 10)
+    options = {"gamma": None} | options
     for t in ITERATIONS:
         nystroem = KernelKMeans(
             10, n_landmarks=50, n_components=50, init=start, max_iter=t, tol=0, random_state=3, **options
@@ -162,7 +164,7 @@ def test_approx_is_untruncated_nystroem(options):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_named_starts_are_those_of_kernel_k_means(init, seed):
     X = blobs()
-    shared = {"init": init, "n_init": 1, "max_iter": 2, "random_state": seed}
+    shared = {"gamma": None, "init": init, "n_init": 1, "max_iter": 2, "random_state": seed}
     everything = KernelKMeans(5, n_landmarks=300, n_components=300, tol=0, **shared).fit(X)
     np.testing.assert_array_equal(ExactKernelKMeans(5, **shared).fit(X).labels_, everything.labels_)
     nystroem = KernelKMeans(5, n_landmarks=40, n_components=40, tol=0, **shared).fit(X)

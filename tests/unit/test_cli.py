@@ -617,7 +617,7 @@ def test_a_kernel_that_fails(folder):
     [
         (
             "fit rows.csv --gamma -1",
-            "gamma=-1 must be a positive number or 'local'; by default it is tuned",
+            "gamma=-1 must be a positive number, None or one of auto, mean, narrow, local",
         ),
         (
             "fit rows.csv --exclude key --kernel linear --gamma 2",
@@ -687,7 +687,7 @@ def test_a_kernel_that_fails(folder):
         ("predict rows.npy rows.npy", "rows.npy is not a model file."),
         (
             "predict rows.apnc rows.npy --columns a",
-            "No such option: --columns. It is an option of apnc fit and plan. See",
+            "No such option: --columns. It is an option of apnc fit, choose and plan. See",
         ),
     ],
 )

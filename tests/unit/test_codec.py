@@ -10,6 +10,7 @@ from scipy import sparse
 
 import apnc
 from apnc import EnsembleEmbedding, KernelKMeans
+from apnc.clustering.quantiles import N_BINS, Quantiles
 from apnc.discrepancy import Discrepancy, Euclidean, Manhattan
 from apnc.embeddings import Block, Coefficients
 from apnc.embeddings.neighbours.block import NeighbourBlock
@@ -27,7 +28,6 @@ from apnc.rows import GivenRows
 from apnc.scaling import Scaling
 from apnc.stored import STORED, stored
 
-pytestmark = pytest.mark.filterwarnings("ignore:residual_=")
 WORDS = [a + b + c for a in "abcd" for b in "efgh" for c in "ijkl"]
 
 
@@ -63,6 +63,9 @@ IN_KERNEL = NeighbourBlock(
 )
 COEFFICIENTS = Coefficients((BLOCK, BLOCK), Euclidean(), 0.5, 1, 0.25)
 CLUSTERS = Clusters(np.eye(2, 4), 1.5, 7, np.array([2.0, 3.0]))
+BINS = np.zeros((2, N_BINS))
+BINS[:, 5] = CLUSTERS.sizes
+QUANTILES = Quantiles(0.25, BINS)
 EMBEDDING = EmbeddingModel(VectorKernel("rbf", 0.5), COEFFICIENTS, 0.1)
 MODEL = Model(EMBEDDING, Features(2, ("a", "b")), CLUSTERS)
 GIVEN = PrecomputedKernel(9, (1, 4, 2))
@@ -87,7 +90,8 @@ EXAMPLES = {
     "Manhattan": [Manhattan()],
     "Scaling": [SCALING, Scaling.unit()],
     "EmbeddingModel": [EMBEDDING, replace(EMBEDDING, scaling=SCALING)],
-    "Clusters": [CLUSTERS],
+    "Clusters": [CLUSTERS, replace(CLUSTERS, quantiles=QUANTILES, groups=np.array([0, 0], np.int32))],
+    "Quantiles": [QUANTILES],
     "Features": [Features(), Features(2, ("a", "ä"))],
     "Model": [MODEL, replace(MODEL, clusters=None)],
     "GivenRows": [NUMBERS, GivenRows(SPARSE)],
@@ -204,6 +208,18 @@ WRONG = {
     "sizes": (replace(CLUSTERS, sizes=np.ones(3)), "sizes have shape"),
     "negative sizes": (replace(CLUSTERS, sizes=np.array([-1.0, 1.0])), "sizes are negative"),
     "n_iter": (replace(CLUSTERS, n_iter=-1), "n_iter is -1"),
+    "unit": (replace(QUANTILES, unit=0.3), "unit is 0.3, expected a power of two"),
+    "no unit": (replace(QUANTILES, unit=0.0), "unit is 0, expected a power of two"),
+    "tiny unit": (replace(QUANTILES, unit=2.0**-1000), "unit is 9.3"),
+    "other bins": (replace(QUANTILES, weights=np.ones((2, 3))), "weights have shape"),
+    "whole bins": (replace(QUANTILES, weights=BINS.astype(int)), "weights are of type int64"),
+    "negative bins": (replace(QUANTILES, weights=-BINS), "weights are negative"),
+    "bins of others": (replace(CLUSTERS, quantiles=Quantiles(1.0, BINS[:1])), "quantiles of 1 clusters"),
+    "bins and sizes": (replace(CLUSTERS, quantiles=Quantiles(1.0, 2 * BINS)), "do not add up to sizes"),
+    "groups of others": (replace(CLUSTERS, groups=np.zeros(3, np.int32)), "groups have shape"),
+    "wide groups": (replace(CLUSTERS, groups=np.zeros(2, np.int64)), "groups are of type int64"),
+    "groups with gaps": (replace(CLUSTERS, groups=np.array([0, 2], np.int32)), "not numbered from 0"),
+    "negative groups": (replace(CLUSTERS, groups=np.array([-1, 0], np.int32)), "not numbered from 0"),
     "number of features": (Features(-1), "number is -1"),
     "names": (Features(2, ("a",)), "1 names of 2 features"),
     "other features": (

@@ -7,7 +7,6 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from apnc import KernelEmbedding, KernelKMeans
 from apnc.kernels import CallableKernel, KernelChoice, NormalizedKernel, VectorKernel
-from apnc.kernels.bandwidth import self_tuned_gamma
 from apnc.rows import compute_dtype
 
 PARAMETERS = {
@@ -122,29 +121,6 @@ def test_compute_type_follows_the_rows():
     assert {compute_dtype(np.zeros(1, t)) for t in narrow} == {np.float32}
     assert {compute_dtype(np.zeros(1, t)) for t in wide} == {np.float64}
     assert compute_dtype(["a"]) is np.float64
-
-
-def naive_gamma(X, w, power):
-    total = weight = 0.0
-    for i in range(len(X)):
-        for j in range(len(X)):
-            if i != j:
-                total += w[i] * w[j] * (np.abs(X[i] - X[j]) ** power).sum() ** (1 / power)
-                weight += w[i] * w[j]
-    return total / weight
-
-
-def test_self_tuned_gamma_is_the_mean_distance():
-    rng = np.random.default_rng(0)
-    X, w = rng.normal(size=(25, 3)), rng.integers(1, 5, size=25).astype(float)
-    assert self_tuned_gamma("rbf", X, w) == pytest.approx(1 / (2 * naive_gamma(X, w, 2) ** 2))
-    assert self_tuned_gamma("laplacian", X, w) == pytest.approx(1 / naive_gamma(X, w, 1))
-
-
-def test_local_gamma_is_the_seventh_neighbour():
-    X, w = np.random.default_rng(0).normal(size=(30, 2)), np.ones(30)
-    distances = np.sort(np.linalg.norm(X[:, None] - X[None], axis=2), axis=1)
-    assert self_tuned_gamma("rbf", X, w, local=True) == pytest.approx(1 / (2 * distances[:, 7].mean() ** 2))
 
 
 def test_gamma_defaults(digits):

@@ -269,6 +269,15 @@ def test_landmarks_are_halved_until_the_pieces_are_few(fixed, expected):
     assert fixed or len(pieces_of(graph, 3)[1]) <= 3 or len(found.scales) < 100
 
 
+@pytest.mark.parametrize(("n_nearest", "expected"), [(3, 3), ("auto", 6)])
+def test_links_are_doubled_until_the_pieces_are_few(n_nearest, expected):
+    """Fours of rows along a line: three links stay within a four, six do not."""
+    X = (np.repeat(np.arange(100.0), 4) + np.tile([0, 0.01, 0.02, 0.03], 100))[:, None]
+    found = chosen(Sample(X, np.ones(400)), 400, n_nearest, 3, True, SingleChunk.of)
+    assert found.n_nearest == expected
+    assert len(found.scales) == 400
+
+
 BLOCK = NeighbourBlock(
     np.arange(8.0).reshape(4, 2), np.eye(3, 4), np.ones(4), 0.5, 2, np.array([1.0, 0.5, 0.2]), 2, 1
 )

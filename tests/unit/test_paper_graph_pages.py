@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.paper.pages.ahead import ahead
 from benchmarks.paper.pages.blocks import markdown
-from benchmarks.paper.pages.graphs import against_evoc, growth, scale, shapes
+from benchmarks.paper.pages.graphs import against_evoc, growth, scale, shapes, taken
 from benchmarks.paper.pages.numbers import Rows
 from benchmarks.paper.render import results
 from tests.paper.rows import CONTEXT, made_up_rows, scored
@@ -70,15 +70,15 @@ def test_seconds_are_set_against_evoc():
 
 
 def test_failures_on_shapes_are_short():
-    rows = scored("apnc spectral", [100.0], "spectral", "spirals", size=None)
+    rows = scored("apnc spectral", [100.0], "spectral", "moons-10-5k", size=None)
     for method, why in (
         ("PSC", "did not finish in 300 s"),
         ("HDBSCAN", "MemoryError: much"),
         ("KMeans", "x"),
     ):
-        base = {"table": "spectral", "dataset": "spirals", "kernel": "rbf", "method": method, "l": None}
+        base = {"table": "spectral", "dataset": "moons-10-5k", "kernel": "rbf", "method": method, "l": None}
         rows.append(base | {"seed": 0, "failed": why})
-    line = next(line for line in shapes(Rows(rows))[0].rows if line[0].startswith("spirals"))
+    line = next(line for line in shapes(Rows(rows))[0].rows if line[1].startswith("**"))
     assert line[1] == "**100.0**"
     assert line[-3:] == ("> 300 s", "failed", "memory")
 
@@ -112,4 +112,13 @@ def test_who_is_ahead_on_graphs_is_said():
     assert grid.rows == (
         ("Neighbour graphs, USPS, rbf", "LSC-K", "85.5 ± 0.5", "apnc spectral", "80.5 ± 0.5", "yes"),
         (where, "U-SPEC", "100.0", "apnc spectral", "99.0", "yes"),
+    )
+
+
+def test_seconds_beside_other_work_are_marked():
+    rows = [row | {"busy": True} for row in scored("KMeans", [60.0], "spectral", "mnist", size=None)]
+    assert taken(Rows(rows), ("spectral", "mnist", "rbf", "KMeans", None)) == "~1.00"
+    assert (
+        taken(Rows([row | {"busy": False} for row in rows]), ("spectral", "mnist", "rbf", "KMeans", None))
+        == "1.00"
     )

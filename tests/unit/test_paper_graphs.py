@@ -11,7 +11,7 @@ from benchmarks.paper.cell import accuracy, scores
 from benchmarks.paper.methods import Found, Task
 from benchmarks.paper.running import read, run_all
 from benchmarks.paper.spectral import FROM_FILE, GRAPHS, HALF, NEAREST20, OURS, with_noise
-from benchmarks.paper.tables import TABLES, cells_of
+from benchmarks.paper.tables import SLOW_GRAPHS, TABLES, USPEC, cells_of
 
 DRAWN = {
     "moons": (shapes.MOONS, 2),
@@ -148,13 +148,13 @@ def test_evoc_runs_on_dense_and_sparse_rows(monkeypatch):
 
 def test_settings_of_the_tables_on_graphs():
     for cell in cells_of("spectral", (), (), None, None):
-        expected = 5 if cell.method in OURS else 1 if cell.method == "HDBSCAN" else 3
+        expected = 5 if cell.method in OURS else 1 if cell.method in SLOW_GRAPHS else 3
         assert len(cell.seeds) == expected
         assert cell.limit == 300
     for cell in cells_of("scale", (), (), None, None):
         large = cell.dataset.startswith(("gaussians", "flower"))
         assert (cell.method == FROM_FILE) == large
-        assert len(cell.seeds) == (1 if large else 3)
+        assert len(cell.seeds) == (1 if large or cell.method == USPEC else 3)
 
 
 def test_cells_on_shapes_have_scores_and_go_on(tmp_path):

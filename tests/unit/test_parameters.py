@@ -34,7 +34,7 @@ def signature(kind):
 
 
 #: Defaults that are not those of the table.
-OTHER = {"spectral": {"kernel": "linear"}}
+OTHER = {"spectral": {"kernel": "linear", "gamma": None}, "embedding": {"gamma": None}}
 
 
 def documented(kind):

@@ -186,7 +186,7 @@ def test_neighbours_are_checked(moons, given):
     ("name", "advice"),
     [
         ("affinity", "kernel='precomputed'"),
-        ("n_neighbors", "n_nearest=3"),
+        ("n_neighbors", "n_nearest"),
         ("assign_labels", "leave it out"),
         ("eigen_solver", "leave it out"),
     ],

@@ -1,7 +1,7 @@
 """Spectral clustering of neighbour graphs: data sets, shapes, and millions of rows."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from benchmarks.paper import published
 from benchmarks.paper.datasets import SOURCES
@@ -77,9 +77,15 @@ def _line(rows: Rows, method: str, cell: Key, bold: bool) -> tuple[str, ...]:
         ari,
         accuracy,
         f"{1 - statistics.fmean(noise):.0%}" if noise else "",
-        seconds(rows.values(cell, "seconds")),
+        taken(rows, cell),
         memory(rows.values(cell, "peak_bytes")),
     )
+
+
+def taken(rows: Rows, cell: Key) -> str:
+    """Seconds; rough ones, measured beside other work, begin with a tilde."""
+    rough = any(row.get("busy") for row in rows.cell(cell))
+    return "~" * rough + seconds(rows.values(cell, "seconds"))
 
 
 def memory(values: list[float]) -> str:
@@ -109,23 +115,31 @@ def shapes(rows: Rows) -> list[Block]:
     parts = [part for part in TABLES["spectral"].parts if part.dataset in SHAPES]
     if not any(has_rows("spectral", rows, part) for part in parts):
         return [NOT_YET]
-    names = tuple(SHORT.get(method, method) for method in parts[0].methods)
+    methods = tuple(dict.fromkeys(method for part in parts for method in part.methods))
+    names = tuple(SHORT.get(method, method) for method in methods)
     return [
-        Grid(("NMI (%)", *names), tuple(_shape_nmi(rows, part) for part in parts)),
-        Grid(("seconds", *names), tuple(_shape_seconds(rows, part) for part in parts)),
+        Grid(("NMI (%)", *names), tuple(_shape_line(rows, part, methods, _shape_nmi) for part in parts)),
+        Grid(("seconds", *names), tuple(_shape_line(rows, part, methods, _shape_seconds) for part in parts)),
     ]
 
 
-def _shape_nmi(rows: Rows, part: Part) -> tuple[str, ...]:
-    best, line = best_of(part, rows), []
-    for method, cell in cells_of(part).items():
-        nmi = mean_and_spread(rows.values(cell, "nmi"))
-        line.append(_in_short(rows.failure(cell)) or (f"**{nmi}**" if method in best else nmi))
-    return (short_title(part), *line)
+def _shape_line(
+    rows: Rows, part: Part, methods: tuple[str, ...], told: Callable[[Rows, Part, str], str]
+) -> tuple[str, ...]:
+    return (
+        short_title(part),
+        *(told(rows, part, method) if method in part.methods else "" for method in methods),
+    )
 
 
-def _shape_seconds(rows: Rows, part: Part) -> tuple[str, ...]:
-    return (short_title(part), *(seconds(rows.values(cell, "seconds")) for cell in cells_of(part).values()))
+def _shape_nmi(rows: Rows, part: Part, method: str) -> str:
+    cell = cells_of(part)[method]
+    nmi = mean_and_spread(rows.values(cell, "nmi"))
+    return _in_short(rows.failure(cell)) or (f"**{nmi}**" if method in best_of(part, rows) else nmi)
+
+
+def _shape_seconds(rows: Rows, part: Part, method: str) -> str:
+    return taken(rows, cells_of(part)[method])
 
 
 def _in_short(failed: str | None) -> str | None:

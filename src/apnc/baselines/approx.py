@@ -103,7 +103,7 @@ class ApproxKernelKMeans(SampledKernelKMeans):
     ----------
     n_clusters : int, default=8
     kernel, gamma, coef0, degree, kernel_params, normalize_kernel
-        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma. "auto" is None.
     n_landmarks : int or "auto", default="auto"
         l. The samples are the landmarks of ``KernelKMeans`` with the same ``random_state``.
     init : {"random", "random-partition"} or array of n start labels, default="random"

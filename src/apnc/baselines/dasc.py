@@ -32,8 +32,8 @@ class BucketSpectralClustering(SpectralClusterer):
     Parameters
     ----------
     n_clusters : int, default=8
-    gamma : float, "local" or None, default=None
-        Of the rbf kernel, as in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+    gamma : float, "mean", "narrow", "local" or None, default=None
+        Of the rbf kernel, as in ``KernelKMeans``; the same ``random_state`` tunes the same gamma. "auto" is None.
     n_bits : int or "auto", default="auto"
         Bits of a signature. "auto": half of log2 n, rounded up, minus one.
     init : {"random", "random-partition"}, default="random"

@@ -141,7 +141,7 @@ class ExactKernelKMeans(KernelSpaceKMeans):
     ----------
     n_clusters : int, default=8
     kernel, gamma, coef0, degree, kernel_params, normalize_kernel
-        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma. "auto" is None.
     init : {"random", "random-partition"} or array of n start labels, default="random"
         "random" starts from k rows, drawn by weight.
     n_init : int, default=1

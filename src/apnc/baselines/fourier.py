@@ -187,8 +187,8 @@ class FourierKMeans(_FourierClusterer):
     n_clusters : int, default=8
     kernel : {"rbf", "laplacian"}, default="rbf"
         Only shift-invariant kernels have such features.
-    gamma : float, "local" or None, default=None
-        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+    gamma : float, "mean", "narrow", "local" or None, default=None
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma. "auto" is None.
     n_frequencies : int, default=500
         D. Each gives a cosine and a sine, so rows become vectors of length 2 D.
     init : {"random", "random-partition"} or array of n start labels, default="random"

@@ -47,7 +47,7 @@ class Problem:
 def pose(rows: Any, weights: Array, settings: Settings) -> Problem:
     """Draw the samples and tune the kernel on them, as ``KernelKMeans`` does."""
     data = InMemory(rows, weights).data(Layout(8 * numbers_held(rows), n_threads(None)))
-    drawn = samples_of(data, settings)
+    drawn = samples_of(data, settings.sample_sizes(), settings.seed)
     tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
     kernel = settings.kernel.resolve(tuning.rows, tuning.weights, data.n_columns)
     exists = weights > 0

@@ -22,7 +22,7 @@ class TwoStageKernelKMeans(SampledKernelKMeans):
     ----------
     n_clusters : int, default=8
     kernel, gamma, coef0, degree, kernel_params, normalize_kernel
-        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma.
+        As in ``KernelKMeans``; the same ``random_state`` tunes the same gamma. "auto" is None.
     n_landmarks : int or "auto", default="auto"
         l. The samples are the landmarks of ``KernelKMeans`` with the same ``random_state``.
     init : {"random", "random-partition"}, default="random"

@@ -11,6 +11,7 @@ from apnc.checks import data
 from apnc.checks.table import TABLE, rows_of
 from apnc.embeddings import EMBEDDINGS
 from apnc.kernels import KernelChoice
+from apnc.kernels.bandwidth import LENGTHS
 from apnc.kernels.names import SCALED
 from apnc.rows import n_columns, n_rows
 from apnc.sampling import Sample
@@ -91,7 +92,7 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     given = {name: rows[name].check(getattr(estimator, name, rows[name].default)) for name in OF_KERNEL}
     choice = KernelChoice(*given.values())
     for name in NOT_OF_ALL:
-        if (given[name] or None) != (rows[name].default or None):
+        if given[name] is not None and (given[name] or None) != (rows[name].default or None):
             refuse_unused(choice, name, given[name])
     if choice.kernel == "precomputed" and choice.normalize != "auto" and choice.normalize:
         raise ValueError(
@@ -113,8 +114,8 @@ def refuse_unused(choice: KernelChoice, name: str, value: Any) -> None:
     if name not in choice.takes:
         called = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
         raise ValueError(f"{name}={value!r} has no effect with {called}; leave it out.")
-    if name == "gamma" and value == "local" and not choice.self_tuned:
-        raise ValueError(f"gamma='local' is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
+    if name == "gamma" and value in LENGTHS and not choice.lengths:
+        raise ValueError(f"gamma={value!r} is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")
 
 
 def check_scale_suits(scale: str | None, kernel: Any, source: Source) -> str | None:

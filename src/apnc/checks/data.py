@@ -13,7 +13,7 @@ from apnc import sources
 from apnc.checks import frames
 from apnc.checks.fit import WEIGHTLESS, warn_left_out
 from apnc.checks.table import TABLE
-from apnc.rows import GivenRows, all_finite, as_csr, n_rows
+from apnc.rows import GivenRows, all_finite, as_csr, n_columns, n_rows
 from apnc.sources import InMemory, Source, SourceError
 from apnc.sources.columns import VECTORS_OF_TEXT, no_features, no_rows
 from apnc.sources.missing import bad_weight, finite, infinite, missing_values, refuse_missing
@@ -264,6 +264,17 @@ def as_given_kernel(X: Any) -> GivenRows:
     return GivenRows(as_csr(X), np.arange(X.shape[0]))
 
 
+def refuse_other_matrix(source: Source) -> None:
+    """Refuse rows of a precomputed kernel other than the fitted matrix, between which no kernel values are known."""
+    rows = getattr(source, "rows", None)
+    if isinstance(rows, GivenRows) and rows.numbers is None:
+        n = n_columns(rows)
+        raise ValueError(
+            f"A precomputed kernel is certified with the fitted matrix, kernel values of all instances with all "
+            f"instances; X has shape {(len(rows), n)}."
+        )
+
+
 def as_new_given_rows(X: Any, n: int, n_landmarks: int, estimator: str) -> GivenRows:
     """Kernel values of new instances against all instances or against the landmarks."""
     X = check_array(X, **AS_THEY_ARE)
@@ -273,4 +284,5 @@ def as_new_given_rows(X: Any, n: int, n_landmarks: int, estimator: str) -> Given
             f"X has {X.shape[1]} features, but {estimator} is expecting {n} features as input (kernel values "
             f"against all fitted instances), or {n_landmarks} (against landmark_indices_)."
         )
-    return GivenRows(as_csr(X))
+    # Rows of a square matrix may be the fitted instances themselves; only certify relies on that, and checks it.
+    return GivenRows(as_csr(X), np.arange(n) if X.shape == (n, n) else None)

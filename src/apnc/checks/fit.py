@@ -14,7 +14,6 @@ from apnc.embeddings import Coefficients
 from apnc.embeddings.spectrum import SMALLER
 from apnc.kernels import KernelChoice
 from apnc.kernels.names import SQUARED
-from apnc.model import EmbeddingModel
 from apnc.sampling import Census
 from apnc.settings import Settings, auto_landmarks
 from apnc.sources.columns import about_left_out
@@ -24,9 +23,6 @@ from apnc.wording import told
 
 #: k(x, x) must stay below this, so that squares of Y do not overflow float32.
 LARGEST_KERNEL = 1e30
-#: Warn above this residual; advise more landmarks only if clusters found with half of them explain less by more than
-#: this share (docs/decisions/20-residual.md).
-HIGH_RESIDUAL, HIGH_LOSS = 0.3, 0.1
 #: The message if no rows are left to fit.
 WEIGHTLESS = "Every row has weight zero or was skipped; at least one row must have a positive weight."
 #: Packages that a warning's location skips.
@@ -56,9 +52,14 @@ def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) 
         )
 
 
+def is_usable(gamma: float | None, dtype: type) -> bool:
+    """Whether gamma is within the range of the compute type."""
+    return gamma is None or 0 < gamma <= float(np.finfo(dtype).max) / 4
+
+
 def refuse_gamma(gamma: float | None, self_tuned: bool, dtype: type) -> None:
     """Refuse a gamma outside the range of the compute type."""
-    if gamma is None or 0 < gamma <= float(np.finfo(dtype).max) / 4:
+    if is_usable(gamma, dtype):
         return
     reason = (
         "It was tuned from the data: the rows differ too little, or too much. Multiply the features by a constant, or "
@@ -79,6 +80,15 @@ def refuse_too_few(n_clusters: int, census: Census) -> None:
         )
         raise ValueError(
             f"n_clusters={n_clusters} needs at least {n_clusters} rows, got n_samples={census.n_positive}{counted}."
+        )
+
+
+def refuse_few_instances(n_clusters: int, least: int, asked: int, distinct: float) -> None:
+    """Refuse to certify many clusters on a small sample of more instances."""
+    if asked < least and asked < distinct:
+        raise ValueError(
+            f"n_rows={asked} is too small a sample for {n_clusters} clusters: certify needs at least {least} distinct "
+            f"rows, or all that there are."
         )
 
 
@@ -131,29 +141,6 @@ def warn_if_indefinite(coefficients: Coefficients) -> None:
             f"is negative. Dropped rank: {coefficients.dropped} of {coefficients.n_landmarks} eigenvalues, "
             "those no larger than the most negative one."
         )
-
-
-def advise_on_residual(model: EmbeddingModel, loss: float = np.inf) -> None:
-    """Warn if the landmarks span too little of the data, and advise what would help.
-
-    ``loss`` is the share of what clusters explain that would be lost with half of the landmarks; infinite for an
-    embedding without clusters.
-    """
-    kernel, more = model.kernel, loss > HIGH_LOSS
-    if model.residual is None or model.residual <= HIGH_RESIDUAL or not (more or kernel.has_width):
-        return
-    seen = (
-        f"; with half of them, clusters of a sample explain {100 * loss:.0f} % less"
-        if more and loss < np.inf
-        else ""
-    )
-    advice = [f"raise n_landmarks (now {model.coefficients.n_landmarks})"] if more else []
-    advice += [f"use a smaller gamma (now {kernel.gamma:.3g})"] if kernel.has_width else []
-    does_not = "" if more else "; more landmarks would change little"
-    _warn(
-        f"residual_={model.residual:.2f}: the landmarks miss that share of the kernel's variance{seen}. "
-        f"{', or '.join(advice).capitalize()}{does_not}."
-    )
 
 
 def warn_if_not_converged(converged: bool, max_iter: int) -> None:

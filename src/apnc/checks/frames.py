@@ -1,6 +1,6 @@
 """Features of pandas and polars frames, chosen by the same rule as for files and Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -102,3 +102,13 @@ def _expanded(X: Any, position: int, name: str) -> Any:
     rows = rows.astype(np.float64) if rows.dtype == object else rows
     names = list(rule.expanded(name, width))
     return type(X)(rows, columns=names) if hasattr(X, "iloc") else type(X)(rows, schema=names)
+
+
+def as_frame(columns: Mapping[str, Sequence[Any]], index: str | None = None) -> Any:
+    """A pandas DataFrame of these columns, one of which may be its index."""
+    try:
+        from pandas import DataFrame
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("A table needs pandas: pip install pandas", name="pandas") from error
+    frame = DataFrame(dict(columns))
+    return frame if index is None else frame.set_index(index)

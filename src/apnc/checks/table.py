@@ -7,12 +7,14 @@ from functools import cache
 from typing import Any
 
 from apnc.embeddings import EMBEDDINGS, Embedding
-from apnc.kernels import KERNELS
+from apnc.kernels import GAMMAS, KERNELS
 from apnc.parameters import Parameter, table
 from apnc.scaling import SCALES
 
 INITS = ("k-means++", "random", "random-partition")
-TABLE = table(kernels=KERNELS, embeddings=EMBEDDINGS, embedding=Embedding, scales=SCALES, inits=INITS)
+TABLE = table(
+    kernels=KERNELS, gammas=GAMMAS, embeddings=EMBEDDINGS, embedding=Embedding, scales=SCALES, inits=INITS
+)
 #: Rows registered for estimators defined outside this package, by class.
 BROUGHT: dict[type, dict[str, Parameter]] = {}
 

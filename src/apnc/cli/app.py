@@ -6,14 +6,18 @@ from typing import Annotated
 import typer
 
 from apnc.cli.bench import bench
+from apnc.cli.certify import certify
+from apnc.cli.choose import choose
+from apnc.cli.describe import describe
 from apnc.cli.embed import embed
-from apnc.cli.estimator_options import MethodCommand
+from apnc.cli.estimator_options import ChoosingCommand, MethodCommand
 from apnc.cli.evaluate import evaluate
 from apnc.cli.failures import BAD_INPUT, Commands
 from apnc.cli.fit import fit
 from apnc.cli.inspect import inspect
 from apnc.cli.plan import plan
 from apnc.cli.predict import predict
+from apnc.cli.report import report
 from apnc.version import __version__
 
 app = typer.Typer(
@@ -30,9 +34,11 @@ def help_of(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(lines.split()) for lines in (command.__doc__ or "").split("\n\n"))
 
 
+#: Commands with the parameters of estimators as options.
+KINDS = {fit: MethodCommand, plan: MethodCommand, choose: ChoosingCommand}
 # One line per command; add new ones here.
-for command in (fit, predict, embed, evaluate, inspect, plan, bench):
-    app.command(help=help_of(command), cls=MethodCommand if command in (fit, plan) else None)(command)
+for command in (fit, choose, predict, describe, certify, report, embed, evaluate, inspect, plan, bench):
+    app.command(help=help_of(command), cls=KINDS.get(command))(command)
 
 
 def _version(asked: bool) -> None:

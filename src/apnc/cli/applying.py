@@ -1,7 +1,8 @@
-"""Shared by ``apnc predict`` and ``apnc embed``: apply a fitted model to the rows of a file."""
+"""Shared by the commands that apply a fitted model to the rows of a file."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -14,39 +15,61 @@ from apnc.cli.estimator_options import declared_alone, typed
 from apnc.cli.printing import number, quiet_output, show_json, show_lines
 from apnc.cli.reading import load_model, opened
 from apnc.evaluation import count_rows
-from apnc.outputs import check_target
+from apnc.outputs import check_target, several
 from apnc.progress.stage import duration
+from apnc.sources import Source
 
 LIMITS = declared_alone(TABLE, "memory_limit", "n_jobs")
 SHARED = (opt.MODEL, opt.ROWS, opt.READING, opt.TRUSTING, LIMITS, ENGINE, opt.SHOWING, opt.ALWAYS)
 
 
 def apply_model(
-    context: typer.Context, methods: Sequence[str], target: str, kinds: Sequence[str]
+    context: typer.Context,
+    methods: Sequence[str],
+    target: str,
+    kinds: Sequence[str],
+    beside: Sequence[str] = (),
 ) -> tuple[Any, int]:
-    """Apply the first of ``methods`` that the model has and write the results; returns the model and the row count."""
+    """Apply the first of ``methods`` that the model has and write the results; returns the model and the row count.
+
+    With ``beside``, the label and these outputs are written.
+    """
     given = context.params
-    model, data = given["model"], given["data"]
     remote = engine_commands(given)
     check_target(target, kinds) if remote is None else remote.check_target(target)
-    _refuse_same(target, model, data)
-    running = {name: typed(context, TABLE[name]) for name in LIMITS}
+    refuse_same(target, given["model"], given["data"])
     with quiet_output():
-        km, origin = load_model(model, data, given)
-        method = _method_of(km, model, methods)
-        running["verbose"] = 0 if given["quiet"] else 1
-        # Every estimator has these, as parameters or as attributes of its class.
-        vars(km).update(running)
-        if remote is not None:
-            return km, _apply_elsewhere(km, given, method, target, origin.configuration, remote)
-        with opened(data, given, origin.configuration) as source:
-            getattr(km, method)(source, to=target)
+        km, configuration = loaded(context)
+        find = getattr(km, method_of(km, given["model"], methods))
+        if beside:
+            find = partial(km._apply, output=several(beside, km._model))
+        with rows_of(given, configuration, remote) as (source, session):
+            if remote is not None:
+                frame = find(source)
+                remote.write(frame, source, frame.columns[-1 - len(beside) :], target)
+                return km, remote.count(session, target)
+            find(source, to=target)
     return km, count_rows(target)
 
 
-def _apply_elsewhere(
-    km: Any, given: Mapping[str, Any], method: str, target: str, configuration: Any, remote: Any
-) -> int:
+def loaded(context: typer.Context) -> tuple[Any, Any]:
+    """The model with the options of this run, and the configuration of its fit."""
+    given = context.params
+    running = {name: typed(context, TABLE[name]) for name in LIMITS}
+    km, origin = load_model(given["model"], given["data"], given)
+    running["verbose"] = 0 if given["quiet"] else 1
+    # Every estimator has these, as parameters or as attributes of its class.
+    vars(km).update(running)
+    return km, origin.configuration
+
+
+@contextmanager
+def rows_of(given: Mapping[str, Any], configuration: Any, remote: Any) -> Iterator[tuple[Source, Any]]:
+    """The rows as a source, and the session of a remote engine."""
+    if remote is None:
+        with opened(given["data"], given, configuration) as source:
+            yield source, None
+        return
     for name in (given["kernel"] or "", *(given["trust"] or ())):
         if ":" in name:
             remote.carry_along(name)
@@ -54,13 +77,10 @@ def _apply_elsewhere(
         remote.session(given) as session,
         opened(given["data"], given, configuration, partial(remote.opened, session)) as source,
     ):
-        frame = getattr(km, method)(source)
-        remote.write(frame, source, frame.columns[-1], target)
-        found: int = remote.count(session, target)
-        return found
+        yield source, session
 
 
-def _method_of(km: Any, model: str, methods: Sequence[str]) -> str:
+def method_of(km: Any, model: str, methods: Sequence[str]) -> str:
     """The first of ``methods`` that the model has."""
     method = next((name for name in methods if hasattr(km, name)), None)
     if method is None:
@@ -70,7 +90,8 @@ def _method_of(km: Any, model: str, methods: Sequence[str]) -> str:
     return method
 
 
-def _refuse_same(target: str, *read: str) -> None:
+def refuse_same(target: str, *read: str) -> None:
+    """Refuse a target that is one of the files to be read."""
     for path in read:
         if os.path.realpath(path) == os.path.realpath(target):
             raise ValueError(f"{target} is an input file; write the result to another file.")

@@ -31,14 +31,21 @@ class Refused(typer.BadParameter):
 
 
 class MethodCommand(TyperCommand):
-    """A command with the parameters of all methods as options, including those of an imported class."""
+    """A command with the parameters of all methods as options, including those of an imported class.
+
+    ``left_out`` are parameters that the command sets itself.
+    """
+
+    left_out: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, params: list[Any], **options: Any) -> None:
         self.declared = params
         super().__init__(*args, params=self._all(), **options)
 
     def _all(self) -> list[Any]:
-        generated = {name: declared(rows) for name, rows in rows_by_method().items()}
+        generated = {
+            name: declared(rows) for name, rows in rows_by_method().items() if name not in self.left_out
+        }
         return by_panel([*self.declared, *as_parameters(generated)])
 
     def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -50,6 +57,12 @@ class MethodCommand(TyperCommand):
                 method_named(method)
                 self.params = self._all()
         return super().make_context(info_name, args, parent, **extra)
+
+
+class ChoosingCommand(MethodCommand):
+    """A command that tries several numbers of clusters."""
+
+    left_out = ("n_clusters",)
 
 
 def _following(args: Sequence[str], name: str) -> str | None:
@@ -120,7 +133,7 @@ def estimator_of(context: typer.Context, verbose: int) -> Any:
     rows, values = rows_of(kind), {}
     _refuse_others(context, method, rows)
     for name, row in rows.items():
-        if row.panel is None:
+        if row.panel is None or name not in context.params:
             continue
         if is_given(context, name):
             values[name] = typed(context, row)

@@ -1,7 +1,8 @@
 """``apnc fit``."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from apnc.cli.reading import STANDARD_INPUT, opened
 from apnc.outputs import TABLE_KINDS, check_target
 from apnc.outputs.atomic import check_writable
 from apnc.progress.stage import duration
-from apnc.sources import refuse_overwriting
+from apnc.sources import Source, refuse_overwriting
 
 
 @takes(opt.ROWS, opt.FITTING, opt.SAVING, ENGINE, opt.SHOWING, opt.STRICT, opt.ALWAYS)
@@ -32,20 +33,19 @@ def fit(context: typer.Context) -> None:
     given = context.params
     data, model, labels = given["data"], given["model"], given["labels"]
     remote = engine_commands(given)
-    _check_targets(data, model, labels, remote)
+    if model is None and labels is None:
+        raise ValueError("Nothing to write: pass --model, --labels or both.")
+    check_targets(data, model, labels, remote)
     km = estimator_of(context, verbose=0 if given["quiet"] else 1)
     if labels is not None and not hasattr(km, "predict"):
         raise ValueError(
             f"{type(km).__name__} finds no clusters, so there are no labels: pass --model alone."
         )
     with quiet_output():
-        if remote is not None:
-            _fit_elsewhere(km, given, remote)
-        else:
-            with opened(data, given) as source:
-                km.fit(source) if labels is None else km.fit(source, to=labels)
+        with rows(given, remote) as source:
+            fit_and_label(km, source, labels, remote)
         if model is not None:
-            _save(km, model, labels, {"data": data, **given_options(context)})
+            save(km, model, labels, {"data": data, **given_options(context)})
     converged = not context.obj.warned_of(ConvergenceWarning) if hasattr(km, "n_iter_") else None
     result = _result(km, given, converged, context.obj.seconds())
     show_json(result) if given["as_json"] else show_lines(_summary(result))
@@ -53,7 +53,13 @@ def fit(context: typer.Context) -> None:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _fit_elsewhere(km: Any, given: Mapping[str, Any], remote: Any) -> None:
+@contextmanager
+def rows(given: Mapping[str, Any], remote: Any) -> Iterator[Source]:
+    """The data as a source, on this machine or on another engine."""
+    if remote is None:
+        with opened(given["data"], given) as source:
+            yield source
+        return
     for name in (given["kernel"], given["method"]):
         if ":" in name:
             remote.carry_along(name)
@@ -61,15 +67,21 @@ def _fit_elsewhere(km: Any, given: Mapping[str, Any], remote: Any) -> None:
         remote.session(given) as session,
         opened(given["data"], given, reads=partial(remote.opened, session)) as source,
     ):
+        yield source
+
+
+def fit_and_label(km: Any, source: Source, labels: str | None, remote: Any) -> None:
+    """Fit, and write the labels if a file or, on another engine, a folder is named."""
+    if labels is None or remote is not None:
         km.fit(source)
-        if given["labels"] is not None:
-            remote.write(km.predict(source), source, "label", given["labels"])
+    else:
+        km.fit(source, to=labels)
+    if labels is not None and remote is not None:
+        remote.write(km.predict(source), source, ["label"], labels)
 
 
-def _check_targets(data: str, model: str | None, labels: str | None, remote: Any) -> None:
+def check_targets(data: str, model: str | None, labels: str | None, remote: Any) -> None:
     """Check before reading that both files can be written and differ from the data and each other."""
-    if model is None and labels is None:
-        raise ValueError("Nothing to write: pass --model, --labels or both.")
     if labels is not None and remote is not None:
         remote.check_target(labels)
     elif labels is not None:
@@ -86,7 +98,8 @@ def _check_targets(data: str, model: str | None, labels: str | None, remote: Any
             refuse_overwriting(data, target)
 
 
-def _save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]) -> None:
+def save(km: Any, model: str, labels: str | None, configuration: dict[str, Any]) -> None:
+    """Write the model; an error says whether the labels were written before."""
     there = "" if labels is None else f"{labels} was written, but not the model"
     try:
         km.save(model, configuration)

@@ -98,7 +98,8 @@ def _cluster_lines(result: dict[str, Any]) -> dict[str, str]:
 
 
 def _is_set(value: Any) -> bool:
-    return value is not None and value is not False
+    """Whether an option was given; the table of a choice is none."""
+    return value is not None and value is not False and not isinstance(value, dict)
 
 
 def _option(name: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from apnc import outputs
 from apnc.cli.config import read_config
 from apnc.cli.declaring import MANY, Declared, argument, option
 from apnc.estimators import ESTIMATORS
@@ -77,11 +78,40 @@ FITTING: Declared = {
         "kernel",
     ),
 }
+WEIGHTS: Declared = {"weight_column": FITTING["weight_column"]}
 SAVING: Declared = {
     "model": option(OUTPUT, "--model", "FILE", "Model file to write, for apnc predict, embed and inspect."),
     "labels": option(OUTPUT, "--labels", "FILE", TABLE_OF_LABELS),
 }
 LABELS: Declared = {"labels": option(OUTPUT, "--labels", "FILE", TABLE_OF_LABELS, default=REQUIRED)}
+BESIDE: Declared = {
+    "beside": option(
+        OUTPUT,
+        "--with",
+        "NAMES",
+        "Columns to write beside the label: distance (to the own centroid), membership (a share for each cluster; they "
+        "sum to 1), outlier (0 to 1: the share of the cluster's rows that are nearer).",
+        outputs.BESIDE,
+        kind=MANY,
+    )
+}
+DESCRIBING: Declared = {
+    "show": option(
+        OUTPUT,
+        "--show",
+        "N",
+        "Features and rows to show for each cluster.",
+        default=5,
+        kind=int,
+        min=1,
+    ),
+    "feature_names": option(
+        DATA,
+        "--feature-names",
+        "FILE",
+        "Names of the features, one on each line, such as the words of a sparse matrix.",
+    ),
+}
 VECTORS: Declared = {
     "out": option(
         OUTPUT,

@@ -42,6 +42,12 @@ def show_lines(lines: Mapping[str, str]) -> None:
     )
 
 
+def show_text(text: str) -> None:
+    """Print lines of text."""
+    with _reader_may_leave():
+        print(printable(text), flush=True)
+
+
 def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table without borders."""
     from rich.table import Table

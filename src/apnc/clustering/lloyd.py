@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from apnc.clustering.quantiles import weights_by_bin
 from apnc.discrepancy import Discrepancy
 from apnc.discrepancy.nearest import Nearest, PartialSums
 from apnc.engines.contract import Chunk, Chunks
@@ -33,15 +34,20 @@ class SumByNearest:
 
 @dataclass(frozen=True)
 class LabelAndSum:
-    """The last assignment: partial sums of a chunk's rows and, if wanted, their labels."""
+    """The last assignment: partial sums of a chunk's rows and, if wanted, their labels and distances in bins."""
 
     nearest: Nearest
     keep: bool = True
+    unit: float | None = None
 
     def __call__(self, chunk: Chunk) -> "Assignment":
         # The inertia reported to the user must not carry the float32 rounding of the passes before.
         labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
-        return Assignment((labels,) if self.keep else (), sums, len(labels))
+        bins = None
+        if self.unit is not None:
+            own = self.nearest.known_own(chunk.rows, labels, chunk.scratch)
+            bins = weights_by_bin(labels, own**2, chunk.weights, len(sums.counts), self.unit)
+        return Assignment((labels,) if self.keep else (), sums, len(labels), bins)
 
 
 @dataclass(frozen=True)
@@ -49,31 +55,24 @@ class Label:
     """Map: embedded rows to their assignment."""
 
     nearest: Nearest
+    unit: float | None = None
 
     def __call__(self, chunk: Chunk) -> Chunk:
-        return chunk.with_rows(LabelAndSum(self.nearest)(chunk))
-
-
-@dataclass(frozen=True)
-class LabelsOnly:
-    """Map: embedded rows to their labels."""
-
-    nearest: Nearest
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        return chunk.with_rows(LabelAndSum(self.nearest)(chunk).labels)
+        return chunk.with_rows(LabelAndSum(self.nearest, True, self.unit)(chunk))
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Labels of consecutive chunks (none if they were not kept), and the partial sums of all their rows."""
+    """Labels of consecutive chunks (none if they were not kept), the partial sums of all their rows, and their bins."""
 
     parts: tuple[Array, ...]
     sums: PartialSums
     n_rows: int
+    bins: Array | None = None
 
     def __add__(self, other: "Assignment") -> "Assignment":
-        return Assignment(self.parts + other.parts, self.sums + other.sums, self.n_rows + other.n_rows)
+        bins = None if self.bins is None or other.bins is None else self.bins + other.bins
+        return Assignment(self.parts + other.parts, self.sums + other.sums, self.n_rows + other.n_rows, bins)
 
     @property
     def labels(self) -> Array:
@@ -135,11 +134,16 @@ def farthest(rows: Array, distances: Array, size: int) -> Farthest:
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Centroids after the last update; ``converged`` is also True if a callback stopped the iterations."""
+    """Centroids after the last update.
+
+    ``converged`` is also True if a callback stopped the iterations; ``mean_square`` is the mean squared discrepancy to
+    the centroids before the update.
+    """
 
     centroids: Array
     n_iter: int
     converged: bool
+    mean_square: float
 
 
 def lloyd(
@@ -162,8 +166,8 @@ def lloyd(
         centroids, shift = advance(partial, nearest, Y)
         stop = on_iteration is not None and on_iteration(n_iter, shift, partial.inertia, centroids)
         if stop or shift <= tol * partial.mean_variance:
-            return LloydResult(centroids, n_iter, True)
-    return LloydResult(centroids, max_iter, False)
+            return LloydResult(centroids, n_iter, True, partial.mean_square)
+    return LloydResult(centroids, max_iter, False, partial.mean_square)
 
 
 def refine_stacked(
@@ -234,19 +238,26 @@ def reseed(updated: Array, empty: Array, Y: Chunks, nearest: Nearest) -> None:
     updated[empty[: len(found.rows)]] = found.rows
 
 
-def assign_all(Y: Chunks, centroids: Array, discrepancy: Discrepancy, keep: bool = True) -> Assignment:
-    """The assignment after the last update, so that predicting the training data reproduces its labels."""
-    return Y.reduce(LabelAndSum(discrepancy.against(centroids), keep), Assignment.__add__)
+def assign_all(
+    Y: Chunks, centroids: Array, discrepancy: Discrepancy, keep: bool = True, unit: float | None = None
+) -> Assignment:
+    """The assignment after the last update, so that predicting the training data reproduces its labels.
+
+    With ``unit``, distances are counted in bins relative to it.
+    """
+    return Y.reduce(LabelAndSum(discrepancy.against(centroids), keep, unit), Assignment.__add__)
 
 
-def label_into(write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy) -> Assignment:
+def label_into(
+    write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy, unit: float | None = None
+) -> Assignment:
     """Like ``assign_all``, but streams the labels to ``write`` chunk by chunk; local engines only."""
     partials: list[Assignment] = []
 
     def stream() -> Generator[tuple[Array, Any], None, None]:
-        for chunk in Y.map(Label(discrepancy.against(centroids))):
+        for chunk in Y.map(Label(discrepancy.against(centroids), unit)):
             part: Assignment = chunk.rows
-            partial = Assignment((), part.sums, part.n_rows)
+            partial = Assignment((), part.sums, part.n_rows, part.bins)
             # Added as they come: memory must not grow with the number of chunks.
             partials[:] = [partials[0] + partial if partials else partial]
             yield part.parts[0], chunk.carry

@@ -43,6 +43,11 @@ class PartialSums:
         )
 
     @property
+    def mean_square(self) -> float:
+        """Mean squared discrepancy to the assigned centroid."""
+        return self.inertia / float(self.counts.sum())
+
+    @property
     def mean_variance(self) -> float:
         """Weighted variance of the rows, averaged over the m components."""
         total = self.counts.sum()
@@ -69,6 +74,10 @@ class Nearest:
     def known_labels(self, Y: Array, scratch: dict[str, Any]) -> Array:
         """Labels, reused from the last pass if it was against these centroids."""
         return self.labels(Y)
+
+    def known_own(self, Y: Array, labels: Array, scratch: dict[str, Any]) -> Array:
+        """Discrepancies to the own centroid, reused from the last pass if it was exact."""
+        return self.own(Y, labels)
 
     def assign(
         self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
@@ -98,6 +107,7 @@ class RowState:
     labels, own : nearest centroid and discrepancy to it.
     upper, lower : bounds on the discrepancy to the assigned centroid and to all others.
     centroids : the centroids that the bounds hold for; None before the first pass.
+    exact : whether ``own`` was computed by direct differences.
     """
 
     sizes: Array
@@ -108,6 +118,7 @@ class RowState:
     upper: Array
     lower: Array
     centroids: Array | None = None
+    exact: bool = False
 
     @classmethod
     def of(cls, sizes: Array, sums: Array, squares: Array) -> "RowState":
@@ -168,6 +179,13 @@ class NearestByBounds(Nearest):
         state: RowState | None = scratch.get("rows")
         return state.labels if state is not None and state.centroids is self.centroids else self.labels(Y)
 
+    def known_own(self, Y: Array, labels: Array, scratch: dict[str, Any]) -> Array:
+        """Discrepancies to the own centroid, reused from the last pass if it was exact."""
+        state: RowState | None = scratch.get("rows")
+        if state is not None and state.exact and state.centroids is self.centroids:
+            return state.own
+        return self.own(Y, labels)
+
     def assign(
         self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False
     ) -> tuple[Array, PartialSums]:
@@ -176,7 +194,7 @@ class NearestByBounds(Nearest):
         state: RowState = scratch.pop("rows", None) or self._state_of(Y)
         sums, counts = np.zeros(self.centroids.shape), np.zeros(len(self.centroids))
         self.search_and_sum(Y, weights, state, self._shifts_from(state.centroids), sums, counts)
-        state.centroids = self.centroids
+        state.centroids, state.exact = self.centroids, exact
         if exact:
             state.own[:] = self.own(Y, state.labels)
         scratch["rows"] = state

@@ -1,14 +1,22 @@
 """Base class of estimators that find clusters."""
 
-from typing import Any, Self
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
-from sklearn.base import ClusterMixin
+import numpy as np
+from sklearn.base import ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from apnc import outputs
+from apnc import checks, describing, outputs, report, sources
 from apnc.estimators.base import KernelEstimator
-from apnc.outputs import DISTANCES, EMBEDDING, LABEL
+from apnc.outputs import DISTANCES, EMBEDDING, LABEL, MEMBERSHIP, OUTLIER
 from apnc.progress import CallbackSupport, Progress
+
+if TYPE_CHECKING:
+    from apnc.certifying import Certificate
 
 
 class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
@@ -71,12 +79,169 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         """
         return self._apply(X, EMBEDDING, to)
 
+    def membership(self, X: Any, to: Any = None) -> Any:
+        """How much each row belongs to each cluster, shape (n, k), float64; rows sum to 1.
+
+        Softmax of -d^2 / T, with d the distance to a centroid and T the mean squared distance of the fit's rows to
+        their own (if that is 0, the nearest centroids share 1). With ``to``, written to that .npy, .parquet, .arrow or
+        .csv file. A Spark DataFrame gets a column ``membership``.
+        """
+        return self._apply(X, MEMBERSHIP, to)
+
+    def outlier_score(self, X: Any, to: Any = None) -> Any:
+        """How far out each row is in its cluster, from 0 to 1, float64.
+
+        The weight share of the cluster's rows in the fit that are nearer to the centroid, from bins kept with the
+        model, within which it is interpolated. Rows in a cluster that was empty in the fit have 1. With ``to``,
+        written to that .parquet, .arrow or .csv file. A Spark DataFrame gets a column ``outlier``.
+        """
+        return self._apply(X, OUTLIER, to)
+
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the inertia of X. Not for choosing gamma: a smaller gamma always scores higher."""
+        """Minus the inertia of X.
+
+        Not for choosing the number of clusters or gamma: more clusters and a smaller gamma always score higher. Use
+        ``apnc.choose`` for the number of clusters, and in ``GridSearchCV`` ``scoring=apnc.stability_scorer``.
+        """
         check_is_fitted(self)
         job = self._job(X, sample_weight)
         with job.running():
             return -outputs.inertia(job, self._model)
+
+    def prototypes(self, X: Any, n: int = 5, boundary: bool = False) -> describing.Prototypes:
+        """The ``n`` distinct rows of X in each cluster that are nearest to its centroid; one pass over X.
+
+        With ``boundary``, those nearest to the border with another cluster: their distances to the two nearest
+        centroids differ least, relative to the larger. Rows of a Spark DataFrame come to the driver.
+        ``km.prototypes(X)[c].rows`` are those of cluster c.
+        """
+        return self._described(X, describing.prototypes, n, boundary)
+
+    def describe(
+        self, X: Any, feature_names: Sequence[str] | None = None, n: int = 5, sample_weight: Any = None
+    ) -> describing.Description:
+        """What is in each cluster, as found in X in one pass.
+
+        Parameters
+        ----------
+        X : the rows of the fit, or others.
+        feature_names : names of the features, default=None
+            By default those of the fit, else x0, x1, ...
+        n : int, default=5
+            Features and prototypes of each cluster.
+        sample_weight : array of shape (n,), default=None
+
+        Returns
+        -------
+        Description
+            Of each cluster size and share, cohesion (mean squared distance to the centroid), nearest other cluster,
+            features that set it apart, and prototypes. Dense features are compared by the mean in the cluster and
+            overall, in standard deviations; sparse ones by how often they occur (log-odds against the other clusters);
+            objects have none. ``print`` it, or take ``to_frame()``.
+
+        """
+        return self._described(X, describing.describe, feature_names, n, sample_weight=sample_weight)
+
+    def tree(self) -> describing.Tree:
+        """How clusters merge: Ward's tree on the centroids with their sizes, in scipy's format."""
+        check_is_fitted(self)
+        return describing.tree(self._model)
+
+    def cut(self, k: int) -> Self:
+        """A fitted estimator with ``k`` clusters, merged by ``tree()``, without a new fit.
+
+        A row gets the cluster of its nearest centroid among those of this estimator, and its distance to a cluster is
+        that to the nearest of them; ``inertia_`` stays the same. ``cluster_centers_`` are the weighted means of the
+        merged centroids. It predicts, saves and runs on Spark like any other.
+        """
+        check_is_fitted(self)
+        groups = describing.tree(self._model).groups(k)
+        fewer = clone(self).set_params(n_clusters=len(np.unique(groups)))
+        fewer._restore(describing.cut(self._model, groups))
+        known = {name: vars(self)[name] for name in ("_n_rows", "_no_labels") if name in vars(self)}
+        vars(fewer).update(known)
+        if "labels_" in vars(self):
+            fewer.labels_ = groups[self.labels_]
+        return fewer
+
+    def report(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        title: str | None = None,
+        feature_names: Sequence[str] | None = None,
+        certificate: Any = None,
+        choice: Any = None,
+        sample_weight: Any = None,
+    ) -> Path:
+        """Write one page about the clusters of X: a self-contained .html file that shows some of its rows.
+
+        It has the sizes, a map, the tree of clusters, and of each cluster the features that set it apart, prototypes
+        and outliers; three passes over X.
+
+        Parameters
+        ----------
+        X : the rows of the fit, or others.
+        path : of the page, which ends in .html.
+        title : str, default=None
+            By default the name of the data.
+        feature_names : names of the features, default=None
+            By default those of the fit, else x0, x1, ...
+        certificate : Certificate, default=None
+            What ``certify(X)`` found.
+        choice : Choice, default=None
+            What ``apnc.choose`` found.
+        sample_weight : array of shape (n,), default=None
+
+        """
+        check_is_fitted(self)
+        target = report.check_report(path)
+        sources.refuse_overwriting(X, target)
+        parameters = self.get_params(deep=False)
+        wanted = report.Wanted(title, feature_names, certificate, choice, type(self).__name__, parameters)
+        material = self._described(X, report.material, wanted, sample_weight=sample_weight)
+        return report.write_report(target, material)
+
+    def certify(
+        self, X: Any, sample_weight: Any = None, *, n_rows: int | str = "auto", random_state: Any = 0
+    ) -> "Certificate":
+        """How far the labels of X are from those of the exact method, estimated on a sample.
+
+        Parameters
+        ----------
+        X : as in ``fit``; for a precomputed kernel the fitted matrix.
+        sample_weight : array of shape (n,), default=None
+        n_rows : int or "auto", default="auto"
+            Distinct rows in the sample, whose kernel matrix is computed. "auto": 4,000, or 1,000 for a kernel function,
+            and at least 10 for each cluster.
+        random_state : int, RandomState or None, default=0
+
+        """
+        from apnc import certifying
+
+        check_is_fitted(self)
+        size = checks.size_or_auto("n_rows", n_rows)
+        job = self._job(X, sample_weight, shown=self._progress(None))
+        checks.refuse_other_matrix(job.source)
+        other = copy(self)
+        # Start labels belong to the rows of the fit, and drawing from a RandomState would change the next fit.
+        seed = checks.random_seed(random_state)
+        other.__dict__.update(init="k-means++", random_state=seed, scale=None)
+        settings = checks.settings_of(other, job.source)
+        known = replace(settings.kernel, gamma=self.gamma_)
+        with job.running():
+            return certifying.certify(
+                job, self._model, certifying.Asked(replace(settings, kernel=known), size)
+            )
+
+    def _described(self, X: Any, find: Any, *given: Any, sample_weight: Any = None) -> Any:
+        """What ``find`` finds in X; progress is shown if it is asked for."""
+        check_is_fitted(self)
+        job = self._job(X, sample_weight, shown=self._progress(None))
+        with job.running():
+            job.progress.stage("describing", job.source.n_rows)
+            return find(job, self._model, *given)
 
     @property
     def _n_features_out(self) -> int:

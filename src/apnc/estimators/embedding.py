@@ -18,9 +18,10 @@ class KernelEmbedding(KernelEstimator):
             "precomputed"} or callable, default="rbf"
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix.
-    gamma : float, "local" or None, default=None
-        None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
-        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
+    gamma : float, "auto", "mean", "narrow", "local" or None, default=None
+        For rbf, laplacian and chi2, a length scale from the data: "mean", the mean distance; "local", the distance to
+        the 7th neighbour; "narrow", the geometric mean of the two. None: "mean", and 1 / n_features for polynomial and
+        sigmoid. "auto" is None, since there are no clusters to choose by.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
     degree : float, default=3

@@ -20,9 +20,11 @@ class KernelKMeans(KernelClusterer):
             "precomputed"} or callable, default="rbf"
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix. sigmoid is the paper's neural kernel tanh(gamma x.y + coef0).
-    gamma : float, "local" or None, default=None
-        None tunes it from the data for rbf, laplacian and chi2 (mean distance), and is 1 / n_features for
-        polynomial and sigmoid. "local" takes the distance to the 7th neighbour as the length scale.
+    gamma : float, "auto", "mean", "narrow", "local" or None, default="auto"
+        For rbf, laplacian and chi2, a length scale from the data: "mean", the mean distance; "local", the distance to
+        the 7th neighbour; "narrow", the geometric mean of the two. "auto": "mean" or "narrow", whichever kernel
+        agrees better with the clusters that it finds in a sample; "mean" with the embedding "neighbours". For
+        polynomial and sigmoid "auto" is 1 / n_features. None: "mean", or 1 / n_features.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
     degree : float, default=3
@@ -67,15 +69,17 @@ class KernelKMeans(KernelClusterer):
     gamma_ : gamma as used, None if the kernel has none.
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
-    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding, above 0.3 the fit
-        may advise more landmarks or a smaller gamma. It may be negative for indefinite kernels.
+    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding. Whether a high one matters for the
+        clusters, ``certify`` tells. It may be negative for indefinite kernels.
 
     Examples
     --------
     >>> from sklearn.datasets import make_circles
     >>> from apnc import KernelKMeans
     >>> X, y = make_circles(1000, factor=0.15, noise=0.05, random_state=0)
-    >>> km = KernelKMeans(2, gamma=2.0, random_state=0).fit(X)
+    >>> km = KernelKMeans(2, random_state=0).fit(X)
+    >>> bool((km.labels_ == (y if km.labels_[0] == y[0] else 1 - y)).all())
+    True
     >>> bool((km.predict(X) == km.labels_).all())
     True
 
@@ -86,7 +90,7 @@ class KernelKMeans(KernelClusterer):
         n_clusters: int = 8,
         *,
         kernel: Any = "rbf",
-        gamma: Any = None,
+        gamma: Any = "auto",
         coef0: float = 1,
         degree: float = 3,
         kernel_params: dict[str, Any] | None = None,

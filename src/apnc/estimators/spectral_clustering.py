@@ -10,7 +10,7 @@ from apnc.estimators.clusterer import KernelClusterer
 ELSEWHERE = {
     "affinity": "the graph is always one of nearest neighbours; a similarity of your own is kernel=f, a matrix of "
     "similarities kernel='precomputed'",
-    "n_neighbors": "write n_nearest=3, the number of landmarks (not rows) that a row is linked to",
+    "n_neighbors": "write n_nearest, the number of landmarks (not rows) that a row is linked to",
     "assign_labels": "clusters are always found by k-means; leave it out",
     "eigen_solver": "the solver is chosen by the size of the graph; leave it out",
 }
@@ -28,19 +28,21 @@ class SpectralClustering(KernelClusterer):
     ----------
     n_clusters : int, default=8
         k, the number of clusters.
-    n_nearest : int, default=3
-        Landmarks that a row is linked to, at least 2. More make the graph smoother; text needs about 20.
+    n_nearest : int or "auto", default="auto"
+        Landmarks that a row is linked to, at least 2. More make the graph smoother; text needs about 20. "auto": 3; see
+        ``n_landmarks``.
     n_landmarks : int or "auto", default="auto"
-        l. "auto": 20 times the square root of the number of distinct instances, at most a quarter of them and 10,000;
-        fewer, by halves, while the graph of a sample falls into more than k pieces and halving joins some.
+        l. "auto": 20 times the square root of the number of distinct instances, at most a quarter of them and 10,000.
+        While the graph of a sample falls into more than k pieces, and coarsening joins some, l is halved and
+        ``n_nearest`` doubled, up to 12, if they are "auto".
     n_components : int or "auto", default="auto"
         m, eigenvectors of the graph. "auto": k + 10.
     kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
             "precomputed"} or callable, default="linear"
         Neighbours are found by d^2 = k(x, x) + k(y, y) - 2 k(x, y); "linear" is the Euclidean distance. For sparse
         rows, objects and all other kernels, in the kernel's Nystroem embedding.
-    gamma : float, "local" or None, default=None
-        As in ``KernelKMeans``; the linear kernel has none.
+    gamma : float, "auto", "mean", "narrow", "local" or None, default=None
+        As in ``KernelKMeans``; the linear kernel has none. "auto" is None.
     coef0 : float, default=1
         Constant of the polynomial and sigmoid kernels.
     degree : float, default=3
@@ -75,7 +77,7 @@ class SpectralClustering(KernelClusterer):
     n_connected_components_ : pieces of the graph without a link between them, however small.
     landmarks_ : the l landmarks; for kernels other than linear, the instances of the Nystroem embedding
         (``landmark_indices_`` for precomputed kernels).
-    n_landmarks_, n_components_ : l and m as used.
+    n_landmarks_, n_nearest_, n_components_ : l, links of a row and m as used.
     gamma_ : gamma as used, None if the kernel has none.
 
     Examples
@@ -102,7 +104,7 @@ class SpectralClustering(KernelClusterer):
         self,
         n_clusters: int = 8,
         *,
-        n_nearest: int = 3,
+        n_nearest: int | str = "auto",
         n_landmarks: int | str = "auto",
         n_components: int | str = "auto",
         kernel: Any = "linear",

@@ -1,5 +1,6 @@
 """Choosing gamma from a sample of the data."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,23 +9,35 @@ from apnc.typing import Array
 
 #: Neighbour whose distance is the length scale of ``gamma="local"``.
 NEIGHBOUR = 7
+#: Length scales by name, narrowest last.
+LENGTHS = ("mean", "narrow", "local")
 
 
-def self_tuned_gamma(kernel: str, rows: Any, weights: Array, local: bool = False) -> float:
-    """Tune gamma from distinct instances and their weights.
+def self_tuned_gammas(kernel: str, rows: Any, weights: Array, lengths: Iterable[str]) -> list[float]:
+    """Tune gamma from distinct instances and their weights, once for each of the named length scales.
 
-    The length scale is the mean pairwise distance (weighted by both weights), or with ``local`` the mean
-    distance to the 7th nearest neighbour in the sample. ``rbf``: 1 / (2 length^2) on Euclidean distances;
+    ``mean`` is the mean pairwise distance (weighted by both weights), ``local`` the mean distance to the 7th nearest
+    neighbour in the sample, ``narrow`` the geometric mean of the two. ``rbf``: 1 / (2 length^2) on Euclidean distances;
     ``laplacian`` and ``chi2``: 1 / length on their own distances. If all rows are
     equal, gamma is 1; if their distances are too small to compute, infinite.
     """
     distances = _distances(kernel, rows)
     np.fill_diagonal(distances, 0.0)
-    length = _neighbour_length(distances, weights) if local else _pair_length(distances, weights)
+    return [_gamma(kernel, rows, _length(name, distances, weights)) for name in lengths]
+
+
+def _gamma(kernel: str, rows: Any, length: float) -> float:
     width = 2.0 * length**2 if kernel == "rbf" else length
     if width > 0:
         return 1.0 / width
     return np.inf if kernel != "laplacian" and _distances("laplacian", rows).any() else 1.0
+
+
+def _length(name: str, distances: Array, weights: Array) -> float:
+    if name == "mean":
+        return _pair_length(distances, weights)
+    near = _neighbour_length(distances, weights)
+    return near if name == "local" else float(np.sqrt(_pair_length(distances, weights) * near))
 
 
 def _pair_length(distances: Array, weights: Array) -> float:

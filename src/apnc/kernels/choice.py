@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from apnc.kernels.bandwidth import self_tuned_gamma
+from apnc.kernels.bandwidth import LENGTHS, self_tuned_gammas
 from apnc.kernels.family import Kernel, NormalizedKernel
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import SCALED, SLOPED, TAKES
 from apnc.kernels.vectors import VectorKernel
 from apnc.typing import Array
+
+#: Length scales that gamma is chosen from if it is ``"auto"``; the first one if there is nothing to choose by.
+CANDIDATES = ("mean", "narrow")
+#: Names that stand for a gamma tuned from the data.
+GAMMAS = ("auto", *LENGTHS)
 
 
 @dataclass(frozen=True)
@@ -34,28 +39,37 @@ class KernelChoice:
         return ("kernel_params",) if callable(self.kernel) else TAKES.get(self.kernel, ())
 
     @property
-    def self_tuned(self) -> bool:
-        """Whether ``resolve`` needs a sample."""
-        return self.kernel in SCALED and (self.gamma is None or self.gamma == "local")
+    def lengths(self) -> tuple[str, ...]:
+        """Names of the length scales to tune gamma by: several if the best is to be chosen, none for a fixed gamma."""
+        if self.kernel not in SCALED:
+            return ()
+        if self.gamma == "auto":
+            return CANDIDATES
+        if self.gamma is None:
+            return CANDIDATES[:1]
+        return (self.gamma,) if isinstance(self.gamma, str) else ()
 
     def resolve(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
         """The kernel, with gamma tuned on a sample of distinct instances if necessary."""
-        kernel = self._plain(rows, weights, n_columns)
+        return self.candidates(rows, weights, n_columns)[0]
+
+    def candidates(self, rows: Any, weights: Array, n_columns: int) -> list[Kernel]:
+        """The kernel with each gamma to choose from, widest first."""
+        kernels = self._plain(rows, weights, n_columns)
         normalize = self.kernel == "cosine" if self.normalize == "auto" else self.normalize
-        return NormalizedKernel(kernel) if normalize else kernel
+        return [NormalizedKernel(kernel) if normalize else kernel for kernel in kernels]
 
-    def _plain(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
+    def _plain(self, rows: Any, weights: Array, n_columns: int) -> list[Kernel]:
         if callable(self.kernel):
-            return CallableKernel(self.kernel, dict(self.params or {}))
+            return [CallableKernel(self.kernel, dict(self.params or {}))]
         if self.kernel == "precomputed":
-            return PrecomputedKernel(n_columns)
-        return VectorKernel(
-            self.kernel, self._gamma(rows, weights, n_columns), float(self.coef0), float(self.degree)
-        )
+            return [PrecomputedKernel(n_columns)]
+        gammas = self._gammas(rows, weights, n_columns)
+        return [VectorKernel(self.kernel, gamma, float(self.coef0), float(self.degree)) for gamma in gammas]
 
-    def _gamma(self, rows: Any, weights: Array, n_columns: int) -> float | None:
-        if self.self_tuned:
-            return self_tuned_gamma(str(self.kernel), rows, weights, local=self.gamma == "local")
-        if self.gamma is None:
-            return 1.0 / n_columns if self.kernel in SLOPED else None
-        return float(np.float64(self.gamma))
+    def _gammas(self, rows: Any, weights: Array, n_columns: int) -> list[float] | list[None]:
+        if self.lengths:
+            return self_tuned_gammas(str(self.kernel), rows, weights, self.lengths)
+        if self.gamma is None or self.gamma == "auto":
+            return [1.0 / n_columns] if self.kernel in SLOPED else [None]
+        return [float(np.float64(self.gamma))]

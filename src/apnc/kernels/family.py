@@ -42,11 +42,6 @@ class Kernel(ABC):
     gamma: float | None = None
 
     @property
-    def has_width(self) -> bool:
-        """Whether a smaller gamma makes the kernel smoother."""
-        return False
-
-    @property
     def euclidean(self) -> bool:
         """Whether distances in the kernel's space are those of the rows themselves."""
         return False
@@ -111,11 +106,6 @@ class NormalizedKernel(Kernel):
     def gamma(self) -> float | None:  # type: ignore[override]
         """That of the wrapped kernel."""
         return self.kernel.gamma
-
-    @property
-    def has_width(self) -> bool:
-        """That of the wrapped kernel."""
-        return self.kernel.has_width
 
     @property
     def pieces(self) -> int:  # type: ignore[override]

@@ -40,11 +40,6 @@ class VectorKernel(Kernel):
     degree: float = 3.0
 
     @property
-    def has_width(self) -> bool:
-        """Whether it is a kernel of a distance."""
-        return self.name in SCALED
-
-    @property
     def euclidean(self) -> bool:
         """Whether it is linear."""
         return self.name == "linear"

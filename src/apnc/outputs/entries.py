@@ -1,8 +1,9 @@
 """One entry for each output of a model, and one function that computes any of them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 
 from apnc import sources
 from apnc.checks.fit import warn_if_skipped
-from apnc.clustering.lloyd import LabelsOnly, Write, assign_all
-from apnc.discrepancy import Discrepancy
+from apnc.clustering.lloyd import Write, assign_all
 from apnc.engines.contract import Chunk, Chunks
 from apnc.engines.local import row_numbers
 from apnc.model import Model, Step
 from apnc.outputs.arrow import Ids
+from apnc.outputs.placing import OLD_MODEL, VALUES, Find, Placing, Together
 from apnc.outputs.writing import ARRAY_KINDS, TABLE_KINDS, check_names, check_target, write
 from apnc.run.job import Job
 from apnc.sources import Source
@@ -34,7 +35,7 @@ class Output:
     name : of the column of a remote frame.
     stage : its name in progress reports.
     steps : from model and compute type to the maps of a chunk.
-    dtype : of the values; None: that of the rows.
+    dtype : of the values; None: that of the rows; structured for several outputs at once.
     width : from model to the number of values per row; 0: a single value, not a list.
     prefix : of the columns of a table, if there are several values.
 
@@ -43,7 +44,7 @@ class Output:
     name: str
     stage: str
     steps: Callable[[Model, type], list[Step]]
-    dtype: type | None
+    dtype: Any
     width: Callable[[Model], int] = lambda model: 0
     prefix: str = ""
 
@@ -57,25 +58,13 @@ class Output:
         return ARRAY_KINDS if self.prefix else TABLE_KINDS
 
 
-@dataclass(frozen=True)
-class DistancesToAll:
-    """Map: distances of a chunk's rows to all centroids, in the kernel's space."""
-
-    discrepancy: Discrepancy
-    centroids: Array
-    beta: float
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        return chunk.with_rows(self.beta * self.discrepancy.distances(chunk.rows, self.centroids))
+def _placed(name: str, model: Model, dtype: type) -> list[Step]:
+    return [*model.embedding.steps(dtype), Find(Placing.of(model), VALUES[name])]
 
 
-def _labels(model: Model, dtype: type) -> list[Step]:
-    return [*model.embedding.steps(dtype), LabelsOnly(model.discrepancy.against(model.centroids))]
-
-
-def _distances(model: Model, dtype: type) -> list[Step]:
-    to_all = DistancesToAll(model.discrepancy, model.centroids, model.beta)
-    return [*model.embedding.steps(dtype), to_all]
+def _outlier(model: Model, dtype: type) -> list[Step]:
+    refuse_old(model)
+    return _placed("outlier", model, dtype)
 
 
 def _embedded(model: Model, dtype: type) -> list[Step]:
@@ -86,8 +75,18 @@ def _embedded_as_rows(model: Model, dtype: type) -> list[Step]:
     return model.embedding.steps(dtype, dtype)
 
 
-LABEL = Output("label", "labels", _labels, np.int32)
-DISTANCES = Output("distances", "distances", _distances, np.float64, lambda model: len(model.centroids), "d")
+def _n_clusters(model: Model) -> int:
+    assert model.clusters is not None
+    return model.clusters.n_clusters
+
+
+LABEL = Output("label", "labels", partial(_placed, "label"), np.int32)
+DISTANCE = Output("distance", "distances", partial(_placed, "distance"), np.float64)
+DISTANCES = Output("distances", "distances", partial(_placed, "distances"), np.float64, _n_clusters, "d")
+MEMBERSHIP = Output(
+    "membership", "membership", partial(_placed, "membership"), np.float64, _n_clusters, "membership"
+)
+OUTLIER = Output("outlier", "outlier scores", _outlier, np.float64)
 EMBEDDING = Output(
     "embedding",
     "embedding",
@@ -98,7 +97,44 @@ EMBEDDING = Output(
 )
 #: The embedding in the type of the rows, for local rows.
 EMBEDDING_AS_ROWS = replace(EMBEDDING, steps=_embedded_as_rows, dtype=None)
-OUTPUTS = {output.name: output for output in (LABEL, DISTANCES, EMBEDDING)}
+OUTPUTS = {output.name: output for output in (LABEL, DISTANCE, DISTANCES, MEMBERSHIP, OUTLIER, EMBEDDING)}
+#: Outputs that can be computed beside the label, in one pass.
+BESIDE = (DISTANCE.name, MEMBERSHIP.name, OUTLIER.name)
+
+
+@dataclass(frozen=True)
+class Several(Output):
+    """Several outputs in one pass: a structured array, the columns of one table, or columns of a remote frame."""
+
+    def columns(self, model: Model) -> list[str]:
+        """Columns of a table: those of all outputs."""
+        found = [OUTPUTS[name].columns(model) for name in np.dtype(self.dtype).names or ()]
+        return [name for names in found for name in ([names] if isinstance(names, str) else names)]
+
+
+def several(beside: Sequence[str], model: Model) -> Several:
+    """The label and ``beside`` it the outputs of these names."""
+    unknown = [name for name in beside if name not in BESIDE]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not an output; there are {', '.join(BESIDE)}.")
+    if OUTLIER.name in beside:
+        refuse_old(model)
+    fields: list[Any] = []
+    for name in (LABEL.name, *(name for name in BESIDE if name in beside)):
+        width = OUTPUTS[name].width(model)
+        fields.append((name, OUTPUTS[name].dtype, (width,)) if width else (name, OUTPUTS[name].dtype))
+    dtype = np.dtype(fields)
+    return Several("explained", "labels", partial(_together, dtype), dtype)
+
+
+def _together(together: np.dtype[Any], model: Model, dtype: type) -> list[Step]:
+    return [*model.embedding.steps(dtype), Find(Placing.of(model), Together(together))]
+
+
+def refuse_old(model: Model) -> None:
+    """Refuse a model without the distances of its fit."""
+    if model.clusters is None or model.clusters.quantiles is None:
+        raise ValueError(OLD_MODEL)
 
 
 def checked(output: Output, to: Any, data: Any) -> Path:

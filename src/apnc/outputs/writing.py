@@ -46,7 +46,7 @@ def write(
     path: Target,
     chunks: Iterable[Numbered],
     columns: str | Sequence[str],
-    dtype: type,
+    dtype: Any,
     ids: Ids | None = None,
 ) -> int:
     """Write values of rows: a table, or a plain array of the rows that were not skipped.
@@ -58,7 +58,7 @@ def write(
     path : ends in one of ``TABLE_KINDS``, or in ``.npy`` if there are several values per row.
     chunks : (values of shape (n,) or (n, len(columns)), row numbers of shape (n,)), in order.
     columns : names of the columns; a single name if there is one value per row.
-    dtype : of the values.
+    dtype : of the values; if structured, values have shape (n,), and their fields are the columns.
     ids : id columns of the same source; not for ``.npy``, which has no place for them.
 
     Returns
@@ -66,13 +66,15 @@ def write(
     Number of rows written.
 
     """
-    scalar = isinstance(columns, str)
+    structured = np.dtype(dtype).names is not None
+    scalar = isinstance(columns, str) or structured
     kind = check_target(path, TABLE_KINDS if scalar else ARRAY_KINDS)
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     shape = () if scalar else (len(names),)
     if kind != ".npy":
         check_names(ids.names if ids else (), names)
-        size = max(1, min(BATCH_ROWS, BATCH_BYTES // (np.dtype(dtype).itemsize * max(1, len(names)))))
+        row_bytes = np.dtype(dtype).itemsize * (1 if structured else max(1, len(names)))
+        size = max(1, min(BATCH_ROWS, BATCH_BYTES // row_bytes))
         batches = _batches(_in_order(chunks, shape), size, shape, dtype)
         return _write_table(path, kind, batches, ids, names)
     if ids is not None:
@@ -96,9 +98,7 @@ def _in_order(chunks: Iterable[Numbered], shape: tuple[int, ...]) -> Iterator[Nu
         yield values, numbers
 
 
-def _batches(
-    chunks: Iterable[Numbered], size: int, shape: tuple[int, ...], dtype: type
-) -> Iterator[Numbered]:
+def _batches(chunks: Iterable[Numbered], size: int, shape: tuple[int, ...], dtype: Any) -> Iterator[Numbered]:
     """Regroup chunks of any length into batches of ``size`` rows, the last one shorter; at least one, even if empty."""
     values: Array = np.empty((size, *shape), dtype)
     numbers = np.empty(size, np.int64)
@@ -125,12 +125,18 @@ def _write_table(
     with atomic(path) as temporary, table_file(temporary, kind, str(path)) as write_batch:
         for values, numbers in batches:
             before = {"row": numbers} if ids is None else ids.take(numbers)
-            columns = np.ascontiguousarray(values.T).reshape(len(names), -1)
-            write_batch({**before, **dict(zip(names, columns, strict=True))})
+            write_batch({**before, **dict(zip(names, _by_column(values), strict=True))})
             n_written += len(numbers)
         if ids is not None:
             ids.finish()
     return n_written
+
+
+def _by_column(values: Array) -> list[Array]:
+    """The columns of values, one array each."""
+    if values.dtype.names is None:
+        return [values] if values.ndim == 1 else list(np.ascontiguousarray(values.T))
+    return [column for name in values.dtype.names for column in _by_column(values[name])]
 
 
 def _write_array(path: Target, chunks: Iterable[Numbered], width: int, dtype: np.dtype[Any]) -> int:

@@ -18,6 +18,7 @@ DATA, KERNEL, CLUSTERING, OUTPUT, RUN = "Data", "Kernel", "Clustering", "Output"
 def table(
     *,
     kernels: Iterable[str],
+    gammas: Iterable[str],
     embeddings: Iterable[str],
     embedding: type,
     scales: Iterable[str],
@@ -26,7 +27,7 @@ def table(
     """All rows, with the registered names; an embedding may also be an instance of its base class."""
     rows = (
         *_of_clusters(tuple(inits)),
-        *_of_kernels(tuple(kernels)),
+        *_of_kernels(tuple(kernels), tuple(gammas)),
         *_of_embeddings(tuple(scales), tuple(embeddings), embedding),
         *_of_runs(),
         *_of_members(),
@@ -61,14 +62,19 @@ def _of_clusters(inits: tuple[str, ...]) -> Iterator[Parameter]:
     )
 
 
-def _of_kernels(kernels: tuple[str, ...]) -> Iterator[Parameter]:
+def _of_kernels(kernels: tuple[str, ...], gammas: tuple[str, ...]) -> Iterator[Parameter]:
     row = partial(Parameter, panel=KERNEL)
     known = (*kernels, "precomputed")
     kernel = rules.Rule("a name or a function f(A, B)", known, named=True, accepts=callable)
     meaning = f"Kernel: {', '.join(kernels)}; or a function f(A, B) that returns a matrix."
     yield row("kernel", "rbf", (str,), kernel, meaning, metavar="NAME", words=kernels)
-    meaning = "Width of the kernel: a number, or local (from nearby rows). By default tuned from the data."
-    yield row("gamma", None, (int, float, str, NONE), rules.bandwidth, meaning, words=("local",))
+    meaning = (
+        "Width of the kernel: a number, or tuned from the data: mean (from the mean distance), local (from nearby "
+        "rows), narrow (between the two), or auto (mean or narrow, whichever suits the clusters)."
+    )
+    expected = f"a positive number, None or one of {', '.join(gammas)}"
+    width = rules.Rule(expected, gammas, number=float, low=0, above=True, objects=(NONE,))
+    yield row("gamma", "auto", (int, float, str, NONE), width, meaning, words=gammas)
     meaning = "Constant of the polynomial and sigmoid kernels."
     yield row("coef0", 1, (int, float), rules.finite, meaning)
     yield row("degree", 3, (int, float), rules.positive, "Exponent of the polynomial kernel.")
@@ -108,8 +114,11 @@ def _of_runs() -> Iterator[Parameter]:
 
 def _of_members() -> Iterator[Parameter]:
     """Options of individual embeddings."""
-    meaning = "Landmarks that a row is linked to; text needs about 20."
-    yield Parameter("n_nearest", 3, (int,), rules.two_or_more, meaning, KERNEL, spark="nearest")
+    meaning = (
+        "Landmarks that a row is linked to; text needs about 20. By default 3, more if that joins pieces."
+    )
+    row = partial(Parameter, panel=KERNEL, words=("auto",))
+    yield row("n_nearest", "auto", (int, str), rules.links_or_auto, meaning, spark="nearest")
     row = partial(Parameter, spark=None)
     yield row("n_blocks", 4, (int,), rules.positive_integer, "Number of blocks of an ensemble.")
     yield row("mixture_weights", None, (list, NONE), rules.shares, "Weight of each block; by default equal.")

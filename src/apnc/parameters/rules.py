@@ -132,21 +132,15 @@ def known_name(name: str, value: str, known: Iterable[str]) -> str:
 
 NONE = type(None)
 positive_integer = Rule("a positive integer", number=int, low=1)
-two_or_more = Rule("an integer >= 2: one landmark links nothing", number=int, low=2)
+links_or_auto = Rule(
+    "an integer >= 2 (one landmark links nothing) or 'auto'", words=("auto",), number=int, low=2
+)
 size_or_auto = Rule("a positive integer or 'auto'", words=("auto",), number=int, low=1)
 non_negative = Rule("a number >= 0", number=float, low=0)
 positive = Rule("a positive number", number=float, low=0, above=True)
 finite = Rule("a finite number", number=float)
 true_false_or_auto = Rule(
     "True, False or 'auto'", words=("auto",), number=int, low=0, high=1, objects=(bool, np.bool_)
-)
-bandwidth = Rule(
-    "a positive number or 'local'; by default it is tuned from the data",
-    words=("local",),
-    number=float,
-    low=0,
-    above=True,
-    objects=(NONE,),
 )
 arguments = Rule("a dict or None", objects=(dict, NONE))
 verbosity = Rule("an integer >= 0", number=int, low=0, objects=(bool, np.bool_))

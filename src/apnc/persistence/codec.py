@@ -18,7 +18,7 @@ from apnc.persistence.members import Reading, Writing, decode_array, decode_rows
 from apnc.persistence.plain import unlike_json
 from apnc.persistence.record import LARGEST, Record
 from apnc.rows import GivenRows, Rows
-from apnc.stored import OTHERWISE, STORED
+from apnc.stored import ADDED, OTHERWISE, STORED
 
 T = TypeVar("T")
 
@@ -69,9 +69,13 @@ def encode_fields(value: Any, where: str, out: Writing) -> dict[str, Any]:
 
 
 def decode_fields(kind: type[T], record: Record, source: Reading) -> T:
-    """An instance of a dataclass; missing and unknown fields are errors."""
+    """An instance of a dataclass; unknown fields are errors, and missing ones unless they were added later."""
     hints = get_type_hints(kind, include_extras=True)
-    names = [part.name for part in fields(kind)]  # type: ignore[arg-type]
+    names = [
+        part.name
+        for part in fields(kind)  # type: ignore[arg-type]
+        if ADDED not in part.metadata or part.name in record.names
+    ]
     values = {name: decode(record.take(name), hints[name], record.path(name), source) for name in names}
     record.end()
     made = kind(**values)

@@ -10,7 +10,9 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
+from apnc.clustering.quantiles import unit_near
 from apnc.clustering.seeding import most_passes
+from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
 from apnc.pipeline.samples import draw_samples, fitted_to_limit
@@ -22,7 +24,7 @@ from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
 
-__all__ = ["STAGES", "Fit", "Stage", "fit", "fitted_to_limit", "stages_of"]
+__all__ = ["STAGES", "Fit", "Stage", "embedded_sample", "fit", "fitted_to_limit", "stages_of"]
 
 
 def embed_rows(fit: Fit) -> Fit:
@@ -57,12 +59,13 @@ def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) 
 def label_rows(fit: Fit) -> Fit:
     """Assign rows once more after the last update; labels are kept in memory or streamed to ``fit.write``."""
     e, centroids, n = fit.embedding.coefficients.discrepancy, fit.found.centroids, fit.drawn.census.n_rows
+    unit = unit_near(fit.found.mean_square)
     if fit.write is None:
         keep = fit.job.labels_here and not fit.job.source.remote
-        last = assign_all(fit.Y, centroids, e, keep=keep)
+        last = assign_all(fit.Y, centroids, e, keep, unit)
         checks.refuse_changed(n, last.n_rows)
     else:
-        last = label_into(partial(write_all, fit.write, n), fit.Y, centroids, e)
+        last = label_into(partial(write_all, fit.write, n), fit.Y, centroids, e, unit)
     checks.warn_if_not_converged(fit.found.converged, fit.settings.max_iter)
     checks.warn_if_empty(last.sums.counts)
     return replace(fit, last=last)
@@ -120,7 +123,8 @@ class Stage:
             return len(choose_landmarks(fit.drawn, settings)), settings.embedding.sample_passes
         seeding = len(fit.drawn.samples["seeding"] if fit.sample is None else fit.sample)
         if self.grows == "landmarks":
-            return fit.sizes.n_landmarks + seeding, 1
+            each = 1 if settings.n_candidates == 1 else 1 + label_passes(settings.n_clusters)
+            return fit.sizes.n_landmarks + seeding, settings.n_candidates * each
         if isinstance(settings.init, Sample):
             return len(settings.init), 1
         return seeding, most_passes(settings.n_clusters, settings.init, settings.n_init)
@@ -153,11 +157,23 @@ def stages_of(settings: Settings) -> list[Stage]:
 def fit(job: Job, settings: Settings, write: Write | None = None) -> Fit:
     """Run all stages in order; data cached between passes is released at the end."""
     with ExitStack() as kept:
-        state = Fit(job, settings, write, kept)
-        if job.budget.limit is not None:
-            state = fitted_to_limit(state)
-        for stage in stages_of(settings):
-            if job.progress is not SILENT:
-                stage.announce(state)
-            state = stage.run(state)
+        return run(Fit(job, settings, write, kept), stages_of(settings))
+
+
+def embedded_sample(job: Job, settings: Settings) -> Fit:
+    """The stages up to "coefficients": an embedding and a sample to try it on, without the passes of a clustering."""
+    stages = stages_of(settings)
+    last = [stage.name for stage in stages].index("coefficients")
+    with ExitStack() as kept:
+        return run(Fit(job, settings, None, kept), stages[: last + 1])
+
+
+def run(state: Fit, stages: list[Stage]) -> Fit:
+    """Run these stages in order, each announced."""
+    if state.job.budget.limit is not None:
+        state = fitted_to_limit(state)
+    for stage in stages:
+        if state.job.progress is not SILENT:
+            stage.announce(state)
+        state = stage.run(state)
     return state

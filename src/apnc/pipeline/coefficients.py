@@ -1,22 +1,45 @@
 """The second stage: resolve the kernel and compute the coefficients from the landmarks."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.embeddings import Coefficients, NystroemEmbedding
 from apnc.embeddings.components import LEAST_COMPONENTS, needed_components
-from apnc.embeddings.family import Comparison, Portions, block_steps
+from apnc.embeddings.family import Comparison, Join, Portions, block_steps, join_of
 from apnc.engines.contract import SingleChunk
 from apnc.kernels import Kernel
 from apnc.kernels.remembering import RememberingKernel
 from apnc.model import EmbeddingModel
-from apnc.pipeline.advice import Spans
+from apnc.pipeline.alignment import alignment, enough_rows, sample_labels
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.sampling import Sample
 from apnc.settings import derive
 from apnc.typing import Array
+
+#: Alignments that differ by less are equal.
+EQUAL = 1e-6
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel, its coefficients, and the seeding sample embedded with them.
+
+    Attributes
+    ----------
+    kernel : with every parameter resolved.
+    coefficients : R and e.
+    Y : array of shape (n, m), R K_L(x) of the sample.
+    spanned : array of shape (n, <= l), whose inner products approximate the kernel; Y itself if its own do.
+
+    """
+
+    kernel: Kernel
+    coefficients: Coefficients
+    Y: Array
+    spanned: Array
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -24,16 +47,27 @@ def fit_coefficients(fit: Fit) -> Fit:
     """Algorithms 3 and 4, reduce: the kernel, the coefficients, and how much of the data the landmarks span."""
     if fit.comparison is not None:
         return graph_coefficients(fit, fit.comparison)
-    settings, drawn, dtype = fit.settings, fit.drawn, fit.job.dtype
-    landmarks = choose_landmarks(drawn, settings)
-    kernel = resolved_kernel(fit).of_landmarks(landmarks.rows)
-    seeding = drawn.samples["seeding"]
-    diagonal = kernel.diagonal(seeding.rows)
-    checks.refuse_overflow(diagonal)
+    seeding = fit.drawn.samples["seeding"]
+    candidates = [candidate(fit, kernel) for kernel in candidate_kernels(fit)]
+    chosen = candidates[0] if len(candidates) == 1 else best_aligned(fit, candidates)
+    kernel, found = chosen.kernel, chosen.coefficients
+    checks.warn_if_indefinite(found)
+    spanned = chosen.spanned
+    residual = measure_residual(spanned.astype(np.float64), kernel.diagonal(seeding.rows), seeding.weights)
+    blocks = tuple(replace(block, landmarks=kernel.remember(block.landmarks)) for block in found.blocks)
+    model = EmbeddingModel(kernel, replace(found, blocks=blocks), residual, fit.drawn.scaling)
+    return replace(fit, embedding=model, sample=Sample(chosen.Y, seeding.weights))
+
+
+def candidate(fit: Fit, kernel: Kernel) -> Candidate:
+    """The coefficients with one kernel; every kernel value is computed once."""
+    settings, dtype = fit.settings, fit.job.dtype
+    landmarks, seeding = choose_landmarks(fit.drawn, settings), fit.drawn.samples["seeding"]
+    kernel = kernel.of_landmarks(landmarks.rows)
+    checks.refuse_overflow(kernel.diagonal(seeding.rows))
     rng = np.random.default_rng(derive(settings.seed, "coefficients"))
     known = RememberingKernel(kernel, lambda n: fit.job.progress.rows(n // len(landmarks)))
     found = settings.embedding.coefficients(landmarks.rows, known, fit.sizes.n_components, rng)
-    checks.warn_if_indefinite(found)
     Y = embed_sample(seeding, known, found, dtype)
     if settings.n_components == "auto" and settings.n_clusters and found.discrepancy.of_products:
         found = needed_components(found, Y, seeding.weights, max(LEAST_COMPONENTS, 2 * settings.n_clusters))
@@ -41,13 +75,24 @@ def fit_coefficients(fit: Fit) -> Fit:
     # The residual compares squared norms with k(x, x), which is meaningful only if inner products approximate k.
     norms = found if found.discrepancy.of_products else nystroem(landmarks, known)
     spanned = Y if norms is found else embed_sample(seeding, known, norms, dtype)
-    residual = measure_residual(spanned.astype(np.float64), diagonal, seeding.weights)
-    spans = Spans.of(seeding, known, found, spanned, dtype) if residual > checks.HIGH_RESIDUAL else None
-    blocks = tuple(replace(block, landmarks=kernel.remember(block.landmarks)) for block in found.blocks)
-    model = EmbeddingModel(kernel, replace(found, blocks=blocks), residual, drawn.scaling)
-    if not settings.n_clusters:
-        checks.advise_on_residual(model)
-    return replace(fit, embedding=model, sample=Sample(Y, seeding.weights), spans=spans)
+    return Candidate(kernel, found, Y, spanned)
+
+
+def best_aligned(fit: Fit, candidates: list[Candidate]) -> Candidate:
+    """The candidate whose kernel agrees best with the clusters that it finds in the sample; the first if in doubt."""
+    job, k = fit.job, fit.settings.n_clusters
+    weights = fit.drawn.samples["seeding"].weights[: enough_rows(k)]
+    seed, spread = derive(fit.settings.seed, "alignment"), job.data(8 * job.source.held).spread
+    on_pass = partial(job.progress.rows, len(weights))
+    scores = []
+    for one in candidates:
+        Y, inner = one.Y[: len(weights)].copy(), one.spanned[: len(weights)].astype(np.float64)
+        Y = join_of(one.kernel, one.coefficients).finished(Y)
+        labels = sample_labels(Y, weights, k, one.coefficients.discrepancy, seed, spread, on_pass)
+        scores.append(alignment(Join(np.float64, one.kernel.unit).finished(inner), labels, weights))
+    # Equal up to rounding is equal: the choice must not depend on the order in which sums were added.
+    best = next(i for i, score in enumerate(scores) if score > max(scores) - EQUAL)
+    return candidates[best]
 
 
 def graph_coefficients(fit: Fit, comparison: Comparison) -> Fit:
@@ -59,12 +104,23 @@ def graph_coefficients(fit: Fit, comparison: Comparison) -> Fit:
 
 def resolved_kernel(fit: Fit) -> Kernel:
     """The kernel with every parameter resolved; rows and widths that cannot be computed with are refused."""
+    return resolved_kernels(fit)[0]
+
+
+def candidate_kernels(fit: Fit) -> list[Kernel]:
+    """The kernels to choose from: only one, unless gamma is to be chosen by the clusters found with it."""
+    return resolved_kernels(fit)[: fit.settings.n_candidates]
+
+
+def resolved_kernels(fit: Fit) -> list[Kernel]:
+    """The kernel with each gamma in question; all but the first are left out if they cannot be computed with."""
     settings, drawn, dtype = fit.settings, fit.drawn, fit.job.dtype
     tuning = drawn.samples.get("bandwidth", drawn.samples["landmarks"])
     checks.refuse_magnitude(settings.kernel, [sample.rows for sample in drawn.samples.values()], dtype)
-    kernel = settings.kernel.resolve(tuning.rows, tuning.weights, fit.job.source.n_columns)
-    checks.refuse_gamma(kernel.gamma, settings.kernel.self_tuned, dtype)
-    return kernel
+    kernels = settings.kernel.candidates(tuning.rows, tuning.weights, fit.job.source.n_columns)
+    checks.refuse_gamma(kernels[0].gamma, bool(settings.kernel.lengths), dtype)
+    others = [kernel for kernel in kernels[1:] if kernel.gamma != kernels[0].gamma]
+    return [kernels[0], *(kernel for kernel in others if checks.is_usable(kernel.gamma, dtype))]
 
 
 def nystroem(landmarks: Sample, kernel: Kernel) -> Coefficients:

@@ -1,6 +1,6 @@
 """The first stage: count the rows and draw every sample of the fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +28,10 @@ def draw_samples(fit: Fit) -> Fit:
         job.progress.total(census.n_rows)
         return {"landmarks": fit.settings.pool_size(census.sketches["landmarks"].n_distinct)}
 
-    drawn = samples_of(data, fit.settings, counted).scaled(fit.settings.scale, data.dtype)
+    settings = fit.settings
+    describe = settings.scale in ("minmax", "standard")
+    drawn = samples_of(data, settings.sample_sizes(), settings.seed, counted, describe)
+    drawn = drawn.scaled(settings.scale, data.dtype)
     checks.warn_if_skipped(job.source.name, sum(data.skipped.values()))
     fit = replace(fit, drawn=drawn)
     checks.warn_if_capped(fit.settings.n_landmarks, len(drawn.samples["landmarks"]))
@@ -62,12 +65,14 @@ def within_limit(job: Job, settings: Settings) -> Settings:
 
 
 def samples_of(
-    data: Data, settings: Settings, counted: Callable[[Census], dict[str, int]] | None = None
+    data: Data,
+    sizes: Mapping[str, int],
+    seed: int,
+    counted: Callable[[Census], dict[str, int]] | None = None,
+    describe: bool = False,
 ) -> Drawn:
-    """All samples of a fit; objects without canonical bytes are sampled by row number."""
-    sizes = settings.sample_sizes()
-    samples = {name: (derive(settings.seed, name), size) for name, size in sizes.items()}
-    describe = settings.scale in ("minmax", "standard")
+    """Samples of these sizes by purpose; objects without canonical bytes are drawn by row number."""
+    samples = {name: (derive(seed, name), size) for name, size in sizes.items()}
     if not data.by_number:
         try:
             return Drawn(*draw(data.chunks, content_hash, samples, counted, describe), content_hash)

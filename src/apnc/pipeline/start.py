@@ -6,11 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from apnc.checks import fit as checks
-from apnc.clustering.lloyd import assign_all
 from apnc.clustering.seeding import centroids_of_partition, seed_centroids
 from apnc.embeddings.family import join_of
-from apnc.engines.contract import Chunk, SingleChunk
+from apnc.engines.contract import Chunk
 from apnc.kernels.remembering import RememberingKernel
 from apnc.pipeline.coefficients import embed_sample
 from apnc.pipeline.state import Fit
@@ -29,11 +27,7 @@ def start_centroids(fit: Fit) -> Fit:
         start = _start_of_instances(fit, fit.settings.init)
     else:
         start = _best_start(fit, Y)
-    if fit.spans is not None:
-        weights, e = fit.sample.weights, model.coefficients.discrepancy
-        labels = assign_all(SingleChunk.of(Y, weights), start, e).labels
-        checks.advise_on_residual(model, fit.spans.loss(labels, weights, fit.settings.n_clusters))
-    return replace(fit, start=start, spans=None)
+    return replace(fit, start=start)
 
 
 def _start_of_instances(fit: Fit, given: Sample) -> Array:

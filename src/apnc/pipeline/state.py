@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from apnc.clustering.lloyd import Assignment, LloydResult, Write
+from apnc.clustering.quantiles import Quantiles, unit_near
 from apnc.embeddings.family import Comparison
 from apnc.engines.contract import Chunks, Data
 from apnc.model import Clusters, EmbeddingModel, Features, Model
-from apnc.pipeline.advice import Spans
 from apnc.run.job import Job
 from apnc.sampling import Census, Hash, Sample
 from apnc.scaling import Scaling
@@ -66,7 +66,6 @@ class Fit:
     comparison, compared : from "landmarks" and "neighbours", if the embedding depends on all rows: how rows are
         compared with landmarks, and the result, cached.
     sample : from "coefficients": R K_L(x) of the instances from which the first centroids are chosen.
-    spans : from "coefficients", until "starting": data to decide whether more landmarks would help, if in doubt.
     start : from "starting": first centroids, shape (k, m).
     Y : from "embedding": all embedded rows, cached.
     found : from "clustering".
@@ -83,7 +82,6 @@ class Fit:
     comparison: Comparison | None = None
     compared: Chunks = UNKNOWN
     sample: Sample = UNKNOWN
-    spans: Spans | None = None
     start: Array = UNKNOWN
     Y: Chunks = UNKNOWN
     found: LloydResult = UNKNOWN
@@ -118,10 +116,19 @@ class Fit:
         """All that prediction needs."""
         if self.last is None:
             return Model(self.embedding, self.features)
-        sums, found = self.last.sums, self.found
-        return self.at(found.centroids, found.n_iter, sums.inertia, sums.counts)
+        sums, found, bins = self.last.sums, self.found, self.last.bins
+        quantiles = None if bins is None else Quantiles(unit_near(found.mean_square), bins)
+        return self.at(found.centroids, found.n_iter, sums.inertia, sums.counts, quantiles)
 
-    def at(self, centroids: Array, n_iter: int, inertia: float, sizes: Array) -> Model:
+    def at(
+        self,
+        centroids: Array,
+        n_iter: int,
+        inertia: float,
+        sizes: Array,
+        quantiles: Quantiles | None = None,
+    ) -> Model:
         """The model with these centroids."""
         inertia *= self.embedding.coefficients.beta**2
-        return Model(self.embedding, self.features, Clusters(centroids, inertia, n_iter, sizes))
+        clusters = Clusters(centroids, inertia, n_iter, sizes, quantiles)
+        return Model(self.embedding, self.features, clusters)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from apnc.clustering.quantiles import N_BINS
 from apnc.engines.local import in_flight
 from apnc.engines.spill import AHEAD
 from apnc.settings import Sizes
@@ -52,9 +53,12 @@ def sampling(problem: Problem) -> dict[str, float]:
 def coefficients(problem: Problem) -> dict[str, float]:
     """Algorithms 3 and 4, reduce: the eigendecomposition, and the embedded seeding sample."""
     l, m, samples = problem.sizes.n_landmarks, problem.sizes.n_components, problem.sizes.sample_rows  # noqa: E741
+    others = problem.sizes.n_candidates - 1
     return {
         "samples": 2.0 * samples * (problem.held_bytes + 16),
         **problem.sizes.embedding.reduce_bytes(l, m, samples),
+        # Kernel values and embedded sample of the other candidates are kept until the best is known.
+        "other gammas": 8.0 * others * (l * l + samples * (l + 2 * m)),
         "other": SLACK,
     }
 
@@ -67,7 +71,10 @@ def clustering(problem: Problem) -> dict[str, float]:
         "coefficients": (8.0 + problem.itemsize) * l * m + 3.0 * l * problem.held_bytes,
         "chunks": problem.chunks,
         "samples": sizes.sample_rows * (2.0 * problem.held_bytes + 8 * m),
-        "centroids and sums": 8.0 * sizes.n_clusters * m * (in_flight(problem.threads) + AHEAD + 5),
+        "centroids and sums": 8.0
+        * sizes.n_clusters
+        * (m + N_BINS)
+        * (in_flight(problem.threads) + AHEAD + 5),
         "labels": 8.0 * problem.labels,
         "other": SLACK,
     }

@@ -19,13 +19,13 @@ from apnc.embeddings.family import (
 )
 from apnc.embeddings.neighbours.block import Compare, NeighbourBlock, Place, Step
 from apnc.embeddings.neighbours.coordinates import Coordinates, coordinates_of
-from apnc.embeddings.neighbours.landmarks import ITERATIONS, LEAST, ROWS_EACH, chosen
+from apnc.embeddings.neighbours.landmarks import ITERATIONS, LEAST, MOST_NEAREST, ROWS_EACH, chosen
 from apnc.embeddings.neighbours.links import Graph, Neighbours, SumGraph
 from apnc.embeddings.nystroem import NystroemEmbedding
 from apnc.engines.contract import Chunks, SingleChunk
 from apnc.kernels import Kernel
 from apnc.kernels.remembering import RememberingKernel
-from apnc.parameters.rules import two_or_more
+from apnc.parameters.rules import links_or_auto
 from apnc.rows import n_rows
 from apnc.sampling import Sample
 from apnc.typing import Array
@@ -46,8 +46,9 @@ class NeighbourEmbedding(Embedding):
 
     Parameters
     ----------
-    n_nearest : int, default=3
-        Landmarks that a row is linked to, at least 2. More make the graph smoother; text needs about 20.
+    n_nearest : int or "auto", default="auto"
+        Landmarks that a row is linked to, at least 2. More make the graph smoother; text needs about 20. "auto": 3, or
+        6 or 12 if the graph of a sample falls into more pieces than there are clusters and that joins some.
 
     """
 
@@ -61,7 +62,7 @@ class NeighbourEmbedding(Embedding):
     n_starts: ClassVar[int] = 20
     compares_rows: ClassVar[bool] = True
 
-    def __init__(self, n_nearest: int = 3):
+    def __init__(self, n_nearest: int | str = "auto"):
         self.n_nearest = n_nearest
 
     def most_components(self, n_landmarks: int, n_clusters: int) -> int:
@@ -70,10 +71,11 @@ class NeighbourEmbedding(Embedding):
 
     def reduce_bytes(self, n_landmarks: int, n_components: int, sample_rows: int) -> dict[str, float]:
         """The sparse eigenproblem, and the neighbours of the sample."""
-        links = 40.0 * n_landmarks * self.n_nearest**2
+        r = MOST_NEAREST if self.n_nearest == "auto" else int(self.n_nearest)
+        links = 40.0 * n_landmarks * r**2
         return {
             "coefficients": DENSE_BYTES + n_landmarks * (LANCZOS_BYTES + 32.0 * n_components) + links,
-            "embedded sample": sample_rows * (40.0 * self.n_nearest + 128),
+            "embedded sample": sample_rows * (40.0 * r + 128),
         }
 
     def coefficients(
@@ -88,7 +90,7 @@ class NeighbourEmbedding(Embedding):
 
     def compare(self, request: Request) -> "GraphOfRows":
         """Choose the landmarks, and how rows are compared with them."""
-        r = two_or_more("n_nearest", self.n_nearest)
+        r = links_or_auto("n_nearest", self.n_nearest)
         pool, base, kernel = request.pool, None, request.kernel
         rows = pool.rows
         if not (kernel.euclidean and isinstance(rows, np.ndarray)):

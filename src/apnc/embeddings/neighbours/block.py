@@ -102,7 +102,11 @@ class NeighbourBlock(Block):
 
     def facts(self) -> dict[str, Any]:
         """The spectrum of the graph, and the number of its connected components."""
-        return {"eigenvalues_": self.eigenvalues, "n_connected_components_": self.n_pieces}
+        return {
+            "eigenvalues_": self.eigenvalues,
+            "n_connected_components_": self.n_pieces,
+            "n_nearest_": self.n_nearest,
+        }
 
 
 @dataclass(frozen=True)

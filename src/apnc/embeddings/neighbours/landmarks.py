@@ -16,33 +16,50 @@ Spread = Callable[[Array, Array], Chunks]
 
 #: Sampled rows for each landmark, and Lloyd's iterations on them.
 ROWS_EACH, ITERATIONS = 10, 5
+#: Landmarks that a row is linked to at first and at most, if their number is "auto".
+NEAREST, MOST_NEAREST = 3, 12
+#: Landmarks of a mean cluster for each link of a row, at least, in a coarser graph.
+LANDMARKS_A_LINK = 4
 #: Landmarks that are not halved any further.
 LEAST = 50
 #: A piece of the graph with less than this share of the mean mass of a cluster is no cluster.
 DUST = 0.05
 
 
-def chosen(pool: Sample, l: int, n_nearest: int, n_clusters: int, fixed: bool, spread: Spread) -> Neighbours:  # noqa: E741
-    """Landmarks from a sample of vectors: l of them, or fewer if the graph falls into more pieces than clusters.
+def chosen(
+    pool: Sample,
+    l: int,  # noqa: E741
+    n_nearest: int | str,
+    n_clusters: int,
+    fixed: bool,
+    spread: Spread,
+) -> Neighbours:
+    """Landmarks from a sample of vectors, and how many of them a row is linked to.
 
-    Pieces that half of the landmarks do not join are groups of their own, for which l is not halved. ``fixed``: exactly
-    l, as the user asked.
+    A graph in more pieces than clusters is coarsened, half the landmarks and twice the links, as long as that joins
+    pieces; pieces that it does not join are groups of their own. ``fixed``: exactly l, as the user asked.
     """
-    best, fewest = None, len(pool) + 1
+    auto = n_nearest == "auto"
+    r, search, best, fewest = NEAREST if auto else int(n_nearest), None, None, len(pool) + 1
     while True:
         sample = pool.first(ROWS_EACH * l)
-        search = trained(sample, l, n_nearest, spread)
-        indices, squared = Nearest(search, min(n_nearest, l)).of(sample, spread)
+        if search is None or not fixed:
+            search = trained(sample, l, r, spread)
+        indices, squared = Nearest(search, min(r, l)).of(sample, spread)
         found = Neighbours.learned(search, indices, squared, sample.weights)
-        if fixed or not n_clusters:
+        if (fixed and not auto) or not n_clusters:
             return found
         rows = SingleChunk.of(found.rows(indices, squared), sample.weights)
         n_pieces = len(pieces_of(rows.reduce(SumGraph(l), Graph.__add__), n_clusters)[1])
         if best is not None and n_pieces >= fewest:
             return best
-        if n_pieces <= n_clusters or l <= max(LEAST, 4 * n_clusters):
+        links = 2 * r if auto and r < MOST_NEAREST else r
+        # Links can stay within a cluster only if it has far more landmarks than a row has links.
+        enough = max(LEAST, LANDMARKS_A_LINK * n_clusters * links)
+        half = l if fixed or l // 2 < enough else l // 2
+        if n_pieces <= n_clusters or (half, links) == (l, r) or half < enough:
             return found
-        best, fewest, l = found, n_pieces, l // 2  # noqa: E741
+        best, fewest, l, r = found, n_pieces, half, links  # noqa: E741
 
 
 def trained(sample: Sample, l: int, n_nearest: int, spread: Spread) -> Search:  # noqa: E741

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,12 @@ def check_target(target: str) -> None:
         )
 
 
-def write(frame: Any, source: Source, column: str, target: str) -> None:
-    """Write the id columns and the new column of a frame; without id columns, all columns."""
-    kept = (*source.id_columns, column) if source.id_columns else tuple(frame.columns)
+def write(frame: Any, source: Source, columns: Sequence[str], target: str) -> None:
+    """Write the id columns and the new columns of a frame; without id columns, all columns."""
+    kept = (*source.id_columns, *columns) if source.id_columns else tuple(frame.columns)
+    lists = [name for name in columns if frame.schema[name].dataType.typeName() == "array"]
+    if lists and Path(target).suffix == ".csv":
+        raise ValueError(f"{target}: the column {lists[0]!r} holds lists, which CSV cannot; write *.parquet.")
     frame.select(*map(quoted, kept)).write.save(target, **WRITERS[Path(target).suffix])
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from apnc.engines.contract import Chunk, Data
-from apnc.engines.local import Layout, SourceRows, Spread, Step
+from apnc.engines.local import Layout, Spread
+from apnc.engines.spark.batches import Append, Batches, column_type
 from apnc.engines.spark.chunks import NAME, Rows, SparkChunks
 from apnc.engines.spark.session import on_drivers_python, shipped
-from apnc.engines.spark.tasks import MOST_CHUNKS
 from apnc.engines.spark.vector_columns import (
     arrow_type,
     is_vector,
@@ -27,11 +27,9 @@ from apnc.sources.missing import Missing, missing_in, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
 from apnc.sources.table_columns import Request, absent
 from apnc.sources.table_readers import Part, Place, Types
-from apnc.sources.tables import Packed, TableSource, request_of
+from apnc.sources.tables import TableSource, request_of
 from apnc.typing import Array
 
-#: Column types of single values.
-SCALARS = {"int": np.int32, "float": np.float32, "double": np.float64}
 #: Rough memory of an object, whose actual size is unknown.
 OBJECT_BYTES = 10_000
 #: Rows inspected to decide whether vectors are mostly zeros.
@@ -101,22 +99,22 @@ class Remote(Source):
         return SparkChunks(Rows(self.frame.select(*map(quoted, self.used))), Batches(n_rows))
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
-        """The DataFrame with a model's output as an additional column."""
+        """The DataFrame with a model's output as an additional column, or several if it has fields."""
         from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
-        name, type_ = output.name, column_type(output)
-        steps, n_rows = (
-            output.steps(model, compute_dtype(self)),
-            layout.rows_per_chunk(None, self.read_bytes),
-        )
-        if name in self.frame.columns:
-            raise ValueError(f"{self.name} already has a column {name!r}; rename or drop it.")
+        n_rows, dtype = layout.rows_per_chunk(None, self.read_bytes), np.dtype(output.dtype or np.float32)
+        name, several = output.name, dtype.names or ()
+        for taken in (added for added in several or (name,) if added in self.frame.columns):
+            raise ValueError(f"{self.name} already has a column {taken!r}; rename or drop it.")
+        steps = (Decode(self), *output.steps(model, compute_dtype(self)))
         with on_drivers_python(self.frame):
-            task = shipped(self.frame, Append(self.used, (Decode(self), *steps), n_rows, type_))
+            task = shipped(self.frame, Append(self.used, steps, n_rows, dtype, bool(output.prefix)))
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "It is preferred to specify type hints")
-                function = arrow_udf(task.run, type_, ArrowUDFType.SCALAR_ITER)
-            return _in_rows(self.frame).withColumn(name, function(*map(quoted, self.used)))
+                function = arrow_udf(task.run, column_type(output), ArrowUDFType.SCALAR_ITER)
+            frame = _in_rows(self.frame).withColumn(name, function(*map(quoted, self.used)))
+        before = map(quoted, self.frame.columns)
+        return frame.select(*before, *(f"{quoted(name)}.{part}" for part in several)) if several else frame
 
     def __getstate__(self) -> dict[str, Any]:
         """The state that tasks need; the DataFrame cannot be pickled and stays on the driver."""
@@ -232,23 +230,6 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Batches:
-    """Splits the Arrow batches of a partition into chunks of at most ``n_rows`` rows."""
-
-    n_rows: int
-
-    def __call__(self, batches: Iterable[Any], position: int) -> Iterator[Chunk]:
-        index, start = position * MOST_CHUNKS, 0
-        for batch in batches:
-            for first in range(0, batch.num_rows, self.n_rows):
-                rows = batch.slice(first, self.n_rows)
-                place = Place(f"{NAME}, partition {position}")
-                piece = Piece(Packed([rows], [(place, start)]), start, rows.num_rows, place.text)
-                yield Chunk(index, piece, np.empty(0), SourceRows(start, start + rows.num_rows))
-                index, start = index + 1, start + rows.num_rows
-
-
-@dataclass(frozen=True)
 class CountMissing:
     """Map: the missing values of a chunk."""
 
@@ -256,47 +237,3 @@ class CountMissing:
 
     def __call__(self, chunk: Chunk) -> Missing:
         return missing_in(self.source, chunk.rows)
-
-
-@dataclass(frozen=True)
-class Append:
-    """Task: compute the values of a new column from the columns in use."""
-
-    names: tuple[str, ...]
-    steps: tuple[Step, ...]
-    n_rows: int
-    type_: str
-
-    def run(self, columns: Iterator[Any]) -> Iterator[Any]:
-        """Arrow arrays, batch by batch."""
-        for arrays in columns:
-            batch = pa.RecordBatch.from_arrays([arrays] if len(self.names) == 1 else list(arrays), self.names)
-            yield self._of(batch)
-
-    def _of(self, batch: Any) -> Any:
-        from apnc.engines.blas import one_thread
-
-        found = []
-        with one_thread():
-            for chunk in Batches(self.n_rows)([batch], 0):
-                for step in self.steps:
-                    chunk = step(chunk)
-                found.append(chunk.rows)
-        return _as_column(np.concatenate(found) if found else np.empty(0), self.type_)
-
-
-def column_type(output: Any) -> str:
-    """The Spark type of an output's column; arrays are of float unless the output is float64."""
-    value = {np.int32: "int", np.float64: "double"}.get(output.dtype, "float")
-    return f"array<{value}>" if output.prefix else value
-
-
-def _as_column(values: Array, type_: str) -> Any:
-    """An array as an Arrow column of single values, or of one list per row."""
-    if type_ in SCALARS:
-        return pa.array(values.astype(SCALARS[type_]))
-    item = np.float32 if type_ == "array<float>" else np.float64
-    if not len(values):
-        return pa.array([], pa.list_(pa.from_numpy_dtype(item)))
-    offsets = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
-    return pa.ListArray.from_arrays(offsets, values.astype(item).ravel())
