@@ -89,7 +89,7 @@ def report(error: BaseException, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        say(" ".join(["interrupted.", *advice(error)]))
+        say(". ".join(["interrupted", *advice(error)]))
         return INTERRUPTED
     if hasattr(error, "format_message"):
         say(_usage(error))
