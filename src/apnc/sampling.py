@@ -15,8 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from apnc.engines.contract import Chunk, Chunks
-from apnc.rows import concatenate, take
+from apnc.rows import Rows, concatenate, n_rows, take
 from apnc.scaling import Columns
+from apnc.stored import require, stored
 from apnc.typing import Array
 
 Hash = Callable[[Chunk], Array]
@@ -76,6 +77,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"no canonical form for {type(value).__name__}")
 
 
+@stored
 @dataclass(frozen=True)
 class Sketch:
     """The ``size`` smallest distinct keys in ascending order, and the weight of each."""
@@ -83,6 +85,12 @@ class Sketch:
     keys: Array
     weights: Array
     size: int
+
+    def check(self) -> None:
+        """Require ascending keys, each with a weight."""
+        require(self.keys.dtype == np.uint64, f"keys are of type {self.keys.dtype}")
+        require(self.keys.ndim == 1 and self.weights.shape == self.keys.shape, "keys without weights")
+        require(len(self.keys) <= self.size and (self.keys[1:] > self.keys[:-1]).all(), "keys do not ascend")
 
     def __add__(self, other: "Sketch") -> "Sketch":
         keys, weights = other.keys, other.weights
@@ -117,6 +125,7 @@ def smallest(keys: Array, weights: Array, size: int) -> Sketch:
     return Sketch(keys[:size], weights[:size], size)
 
 
+@stored
 @dataclass(frozen=True)
 class Census:
     """Statistics of one pass over the data: rows, weight, a sketch per purpose, and column statistics if wanted."""
@@ -164,6 +173,7 @@ class TakeCensus:
         return Census(len(exists), int(exists.sum()), float(weights.sum()), sketches, columns)
 
 
+@stored
 @dataclass(frozen=True)
 class Sample:
     """Distinct instances in key order.
@@ -175,8 +185,14 @@ class Sample:
 
     """
 
-    rows: Any
+    rows: Rows
     weights: Array
+
+    def check(self) -> None:
+        """Require a positive weight for each instance."""
+        n = n_rows(self.rows)
+        require(self.weights.shape == (n,), f"weights have shape {self.weights.shape}, expected {(n,)}")
+        require(n > 0 and self.weights.min() > 0, "weights are not positive")
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -19,6 +19,7 @@ CONSTANT = 1e-13
 LARGEST_FACTOR, LARGEST_SHIFT = 1e100, 1e20
 
 
+@stored
 @dataclass(frozen=True)
 class Columns:
     """Statistics of each column over rows with positive weight.

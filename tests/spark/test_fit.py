@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
-from sklearn.datasets import load_digits, make_circles
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_circles
 from sklearn.metrics import normalized_mutual_info_score
 
 import apnc
@@ -313,3 +314,32 @@ def test_the_same_gamma(frame_of):
     assert km.gamma_ == local.gamma_ > KernelKMeans(2, gamma="mean", random_state=0).fit(X).gamma_
     np.testing.assert_array_equal(labels_of(km, frame), local.labels_)
     assert normalized_mutual_info_score(y, local.labels_) == 1
+
+
+@pytest.mark.parametrize(
+    "estimator", [KernelKMeans(4, random_state=0), SpectralClustering(4, random_state=0)]
+)
+def test_a_fit_goes_on_from_its_checkpoint(frame_of, tmp_path, monkeypatch, estimator):
+    """Samples, coefficients and centroids are kept; the rows stay on the executors and are embedded again."""
+    X, _ = make_blobs(500, 3, centers=4, random_state=1)
+    frame = apnc.open(frame_of(X, 3), exclude=["id"])
+    once = clone(estimator).fit(frame)
+    write = apnc.pipeline.write_record
+
+    def interrupted(fit, stage, adds):
+        write(fit, stage, adds)
+        if stage == "starting":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("apnc.pipeline.write_record", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            clone(estimator).fit(frame, checkpoint=tmp_path / "kept")
+    assert (tmp_path / "kept" / "starting.record").exists()
+    drawn = []
+    monkeypatch.setattr("apnc.pipeline.samples.samples_of", lambda *_: drawn.append(1))
+    again = clone(estimator).fit(frame, checkpoint=tmp_path / "kept")
+    assert not drawn
+    np.testing.assert_array_equal(again.cluster_centers_, once.cluster_centers_)
+    assert again.inertia_ == once.inertia_
+    assert not (tmp_path / "kept").exists()

@@ -10,10 +10,14 @@ from scipy import sparse
 
 import apnc
 from apnc import EnsembleEmbedding, KernelKMeans
+from apnc.clustering.lloyd import LloydResult
 from apnc.clustering.quantiles import N_BINS, Quantiles
 from apnc.discrepancy import Discrepancy, Euclidean, Manhattan
 from apnc.embeddings import Block, Coefficients
-from apnc.embeddings.neighbours.block import NeighbourBlock
+from apnc.embeddings.neighbours import GraphOfRows
+from apnc.embeddings.neighbours.block import Compare, NeighbourBlock
+from apnc.embeddings.neighbours.links import Neighbours
+from apnc.embeddings.neighbours.search import Search
 from apnc.estimators import ESTIMATORS, register
 from apnc.kernels import CallableKernel, NormalizedKernel, PrecomputedKernel, VectorKernel
 from apnc.kernels.given import Witness
@@ -24,8 +28,10 @@ from apnc.persistence import Container, Functions, ModelFileError, NoFunctions, 
 from apnc.persistence.codec import decode, encode
 from apnc.persistence.container import write_container
 from apnc.persistence.members import Reading, Writing
+from apnc.pipeline.state import Drawn
 from apnc.rows import GivenRows
-from apnc.scaling import Scaling
+from apnc.sampling import Census, Sample, Sketch
+from apnc.scaling import Columns, Scaling
 from apnc.stored import STORED, stored
 
 WORDS = [a + b + c for a in "abcd" for b in "efgh" for c in "ijkl"]
@@ -71,8 +77,32 @@ MODEL = Model(EMBEDDING, Features(2, ("a", "b")), CLUSTERS)
 GIVEN = PrecomputedKernel(9, (1, 4, 2))
 FUNCTION = CallableKernel(shared, {"a": [1, None]}, Witness(["ab", "b"], np.array([[2.0, 1.0], [1.0, 1.0]])))
 SCALING = Scaling("standard", np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+SKETCH = Sketch(np.array([3, 5, 1 << 63], np.uint64), np.array([1.0, 2.0, 1.0]), 4)
+COLUMNS = Columns(4.0, *(np.array([1.0, float(i)]) for i in range(4)))
+CENSUS = Census(5, 4, 4.5, {"landmarks": SKETCH, "seeding": SKETCH})
+SAMPLE = Sample(L, np.array([1.0, 2.0, 1.5]))
+NEIGHBOURS = Neighbours(Search(L, np.eye(2)), np.ones(3), 0.5, 2)
+COMPARE = Compare(VectorKernel("linear"), None, NEIGHBOURS, np.float32)
 
 EXAMPLES = {
+    "Sketch": [SKETCH],
+    "Columns": [COLUMNS],
+    "Census": [CENSUS, replace(CENSUS, columns=COLUMNS)],
+    "Sample": [
+        SAMPLE,
+        Sample(["a", {"b": [1]}], np.ones(2)),
+        Sample(SPARSE, np.ones(3)),
+        Sample(NUMBERS, np.ones(3)),
+    ],
+    "Drawn": [Drawn(CENSUS, {"landmarks": SAMPLE}, False), Drawn(CENSUS, {}, True, SCALING)],
+    "LloydResult": [LloydResult(np.eye(2, 4), 3, False, 0.5)],
+    "Search": [NEIGHBOURS.search, Search(L)],
+    "Neighbours": [NEIGHBOURS],
+    "Compare": [
+        COMPARE,
+        replace(COMPARE, base=Block(["a", "b"], np.eye(2)), kernel=FUNCTION, dtype=np.float64),
+    ],
+    "GraphOfRows": [GraphOfRows(COMPARE, 2)],
     "VectorKernel": [VectorKernel("linear"), VectorKernel("polynomial", 2.0, -1.0, 2.5)],
     "NormalizedKernel": [NormalizedKernel(VectorKernel("linear")), NormalizedKernel(FUNCTION)],
     "PrecomputedKernel": [GIVEN],
@@ -124,6 +154,10 @@ def assert_equal(one, two):
     elif isinstance(one, np.ndarray):
         assert (one.dtype, one.flags.f_contiguous) == (two.dtype, two.flags.f_contiguous)
         np.testing.assert_array_equal(one, two)
+    elif isinstance(one, dict):
+        assert list(one) == list(two)
+        for name, value in one.items():
+            assert_equal(value, two[name])
     elif isinstance(one, tuple):
         assert len(one) == len(two)
         for a, b in zip(one, two, strict=True):
@@ -164,6 +198,17 @@ WRONG = {
     "flat weights": (Block(L, np.ones(3)), "weights have shape"),
     "no components": (Block(L, np.ones((0, 3))), "weights have shape"),
     "large weights": (Block(L, np.full((1, 3), 1e39)), "weights are larger"),
+    "keys that do not ascend": (replace(SKETCH, keys=SKETCH.keys[::-1].copy()), "keys do not ascend"),
+    "signed keys": (replace(SKETCH, keys=np.arange(3)), "keys are of type int64"),
+    "too many keys": (replace(SKETCH, size=2), "keys do not ascend"),
+    "a sample without weights": (Sample(L, np.ones(2)), r"expected \(3,\)"),
+    "weights below 0": (Sample(L, -np.ones(3)), "not positive"),
+    "centroids in a row": (LloydResult(np.ones(3), 1, True, 0.5), "not a matrix"),
+    "no iteration": (LloydResult(np.eye(2), 0, True, 0.5), "n_iter is 0"),
+    "scales of others": (
+        GraphOfRows(replace(COMPARE, neighbours=replace(NEIGHBOURS, scales=np.ones(4))), 2),
+        "weights have shape|scales have shape",
+    ),
     "no blocks": (replace(COEFFICIENTS, blocks=()), "blocks are missing"),
     "blocks that differ": (
         replace(COEFFICIENTS, blocks=(BLOCK, Block(SPARSE, np.eye(2, 3)))),

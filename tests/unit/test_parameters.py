@@ -93,7 +93,11 @@ def test_options_are_those_of_the_table(command):
     groups = (
         options.FITTING,
         options.ALWAYS,
-        *((options.SAVING, ENGINE, options.SHOWING, options.STRICT) if command == "fit" else ()),
+        *(
+            (options.SAVING, options.KEEPING, ENGINE, options.SHOWING, options.STRICT)
+            if command == "fit"
+            else ()
+        ),
     )
     declared = {"data", *(name for group in groups for name in group)}
     found = {option.name: option for option in get_command(app).commands[command].params}

@@ -1,6 +1,7 @@
 """Choosing the number of clusters: several are compared on one embedded sample, and one is recommended, or none."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ def choose(
     sample_weight: Any = None,
     fit: bool = True,
     progress: Progress | None = None,
+    checkpoint: Any = None,
 ) -> Choice:
     """Recommend a number of clusters, or say that there is no clear structure.
 
@@ -47,6 +49,8 @@ def choose(
         Fit a copy of ``estimator`` with the recommended number to all rows. Nothing is fitted without a recommendation.
     progress : Progress, default=None
         Receives progress reports, instead of the display that ``verbose`` selects.
+    checkpoint : path, default=None
+        A folder that keeps what is done; the same call, made again, goes on from there. Removed at the end.
 
     Returns
     -------
@@ -65,24 +69,35 @@ def choose(
     """
     ks = checked(n_clusters, estimator)
     trial = clone(estimator).set_params(n_clusters=ks[-1])
-    job = trial._job(X, sample_weight, reset=True, shown=trial._progress(progress))
+    with nullcontext() if checkpoint is None else trial._opened(checkpoint) as kept:
+        choice = compared(trial, X, sample_weight, ks, trial._progress(progress), kept)
+        if not fit or choice.n_clusters is None:
+            return choice
+        fitted = clone(estimator).set_params(n_clusters=choice.n_clusters)
+        part = None if kept is None else kept.part("fit")
+        fitted.fit(X, sample_weight=sample_weight, progress=progress, checkpoint=part)
+    return replace(choice, estimator=fitted)
+
+
+def compared(trial: Any, X: Any, sample_weight: Any, ks: list[int], shown: Progress, kept: Any) -> Choice:
+    """The choice between these numbers of clusters, without a fit; ``trial`` has the largest."""
+    job = trial._job(X, sample_weight, reset=True, shown=shown)
     with job.running():
-        sample = probe(job, checks.settings_of(trial, job.source))
+        settings = checks.settings_of(trial, job.source)
+        if kept is not None:
+            job, settings = trial._begun(job, settings, kept, n_clusters=ks)
+        sample = probe(job, settings)
         refuse_few(sample, ks)
         job.progress.stage("choosing", len(sample), most_passes_over(sample, ks[-1]))
-        measured = measure(sample, ks, job.progress.rows)
+        measured = measure(sample, ks, job.progress.rows, job.records)
     chosen = recommended(measured)
-    choice = Choice(
+    return Choice(
         None if chosen is None else chosen.n_clusters,
         reason(measured, chosen),
         hint(measured, chosen),
         measured,
         len(sample),
     )
-    if not fit or chosen is None:
-        return choice
-    fitted = clone(estimator).set_params(n_clusters=chosen.n_clusters)
-    return replace(choice, estimator=fitted.fit(X, sample_weight=sample_weight, progress=progress))
 
 
 def checked(n_clusters: Iterable[int], estimator: Any) -> list[int]:

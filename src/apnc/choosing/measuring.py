@@ -13,6 +13,7 @@ from apnc.choosing.starts import Clustering
 from apnc.choosing.valleys import means_of, worst_valley
 from apnc.clustering.seeding import SAMPLE_ITERATIONS
 from apnc.engines.blas import one_thread
+from apnc.run.records import NO_RECORDS, Records
 from apnc.settings import derive
 from apnc.typing import Array
 
@@ -20,6 +21,8 @@ from apnc.typing import Array
 ROWS_HALVED, MOST_HALVINGS = 6000, 5
 #: Added to 1 - mu before two are divided, as in the graph's coordinates.
 EPSILON = 1e-6
+#: What is kept of a halving, with its type.
+HALVING = {"found": dict[str, dict[str, float]]}
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,21 @@ class Measures:
     eigengap: float | None = None
 
 
-def measure(probe: Probe, ks: Sequence[int], on_rows: Callable[[int], None]) -> tuple[Measures, ...]:
-    """The measures of each k."""
-    halvings = [
-        halving(probe, ks, derive(probe.seed, f"halving {i}"), i, on_rows) for i in range(n_halvings(probe))
-    ]
-    null = halving(structureless(probe), ks, derive(probe.seed, "null"), 0, on_rows)
+def measure(
+    probe: Probe, ks: Sequence[int], on_rows: Callable[[int], None], records: Records = NO_RECORDS
+) -> tuple[Measures, ...]:
+    """The measures of each k; each halving is kept in ``records``."""
+
+    def halved(name: str, of: Callable[[], Probe], number: int) -> dict[int, dict[str, float]]:
+        known = records.read(name, HALVING) or {
+            "found": halving(of(), ks, derive(probe.seed, name), number, on_rows)
+        }
+        # JSON has no whole numbers as names.
+        records.write(name, HALVING, {"found": {str(k): one for k, one in known["found"].items()}})
+        return {int(k): one for k, one in known["found"].items()}
+
+    halvings = [halved(f"halving {i}", lambda: probe, i) for i in range(n_halvings(probe))]
+    null = halved("null", lambda: structureless(probe), 0)
     found = []
     for k in ks:
         mean = {name: float(np.mean([one[k][name] for one in halvings])) for name in halvings[0][k]}

@@ -15,7 +15,7 @@ from apnc.cli.declaring import Declared, option, takes
 from apnc.cli.engine_options import ENGINE, engine_commands
 from apnc.cli.estimator_options import estimator_of
 from apnc.cli.failures import say
-from apnc.cli.fit import check_targets, fit_and_label, rows, save
+from apnc.cli.fit import check_targets, fit_and_label, opened_checkpoint, rows, save
 from apnc.cli.printing import number, quiet_output, show_json, show_lines, show_table
 from apnc.parameters import CLUSTERING
 from apnc.progress.stage import duration
@@ -30,7 +30,7 @@ NUMBERS: Declared = {
 }
 
 
-@takes(opt.ROWS, opt.FITTING, NUMBERS, opt.SAVING, ENGINE, opt.SHOWING, opt.ALWAYS)
+@takes(opt.ROWS, opt.FITTING, NUMBERS, opt.SAVING, opt.KEEPING, ENGINE, opt.SHOWING, opt.ALWAYS)
 def choose(context: typer.Context) -> None:
     """Recommend a number of clusters for DATA, or say that there is no clear structure.
 
@@ -49,12 +49,13 @@ def choose(context: typer.Context) -> None:
     km = estimator_of(context, verbose=0 if given["quiet"] else 1)
     if not hasattr(km, "n_clusters"):
         raise ValueError(f"{type(km).__name__} finds no clusters; choose another --method.")
-    with quiet_output(), rows(given, remote) as source:
-        found = compare(source, km, range(given["k_min"], given["k_max"] + 1), fit=False)
+    with quiet_output(), opened_checkpoint(given) as kept, rows(given, remote) as source:
+        numbers = range(given["k_min"], given["k_max"] + 1)
+        found = compare(source, km, numbers, fit=False, checkpoint=kept)
         fitted = found.n_clusters is not None and (model is not None or labels is not None)
         if fitted:
             km = clone(km).set_params(n_clusters=found.n_clusters)
-            fit_and_label(km, source, labels, remote)
+            fit_and_label(km, source, labels, remote, kept and kept.part("fit"))
         if fitted and model is not None:
             told = {"reason": found.reason, "hint": found.hint, "table": found.columns}
             save(km, model, labels, {"data": data, **given_options(context), "choice": told})

@@ -50,7 +50,8 @@ def given_options(context: typer.Context) -> dict[str, Any]:
     options = {
         name: context.params[option.name]
         for name, option in long_names(context.command).items()
-        if is_given(context, option.name)
+        # Where an interrupted run can go on does not describe its result.
+        if is_given(context, option.name) and name != "checkpoint"
     }
     return {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
 

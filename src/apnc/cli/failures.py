@@ -89,13 +89,13 @@ def report(error: BaseException, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        say("interrupted")
+        say(". ".join(["interrupted", *advice(error)]))
         return INTERRUPTED
     if hasattr(error, "format_message"):
         say(_usage(error))
         return BAD_INPUT
     if isinstance(error, EXPECTED):
-        say(explained(error))
+        say(" ".join([explained(error), *advice(error)]))
         return BAD_INPUT
     say(f"{type(error).__name__}: {error}" + ("" if debug else " (run again with --debug to see where)"))
     return FAULT
@@ -129,6 +129,11 @@ def _file_of(context: Any, parameter: Any) -> str:
         return ""
     source = context.get_parameter_source(parameter.name)
     return f"{context.params['config']}: " if source is not None and source.name == "DEFAULT_MAP" else ""
+
+
+def advice(error: BaseException) -> list[str]:
+    """Notes that were added to an error on its way, such as how to go on."""
+    return list(getattr(error, "__notes__", ()))
 
 
 def explained(error: BaseException) -> str:

@@ -17,14 +17,16 @@ from apnc.cli.engine_options import ENGINE, engine_commands
 from apnc.cli.estimator_options import estimator_of
 from apnc.cli.failures import EXPECTED, NOT_CONVERGED, explained, say
 from apnc.cli.printing import features, number, quality, quiet_output, show_json, show_lines, sizes
-from apnc.cli.reading import STANDARD_INPUT, opened
+from apnc.cli.reading import STANDARD_INPUT
+from apnc.cli.reading import opened as opened_rows
 from apnc.outputs import TABLE_KINDS, check_target
 from apnc.outputs.atomic import check_writable
+from apnc.persistence.checkpoint import opened
 from apnc.progress.stage import duration
 from apnc.sources import Source, refuse_overwriting
 
 
-@takes(opt.ROWS, opt.FITTING, opt.SAVING, ENGINE, opt.SHOWING, opt.STRICT, opt.ALWAYS)
+@takes(opt.ROWS, opt.FITTING, opt.SAVING, opt.KEEPING, ENGINE, opt.SHOWING, opt.STRICT, opt.ALWAYS)
 def fit(context: typer.Context) -> None:
     """Find clusters in DATA; write a model, labels, or both.
 
@@ -41,9 +43,9 @@ def fit(context: typer.Context) -> None:
         raise ValueError(
             f"{type(km).__name__} finds no clusters, so there are no labels: pass --model alone."
         )
-    with quiet_output():
+    with quiet_output(), opened_checkpoint(given) as kept:
         with rows(given, remote) as source:
-            fit_and_label(km, source, labels, remote)
+            fit_and_label(km, source, labels, remote, kept)
         if model is not None:
             save(km, model, labels, {"data": data, **given_options(context)})
     converged = not context.obj.warned_of(ConvergenceWarning) if hasattr(km, "n_iter_") else None
@@ -57,7 +59,7 @@ def fit(context: typer.Context) -> None:
 def rows(given: Mapping[str, Any], remote: Any) -> Iterator[Source]:
     """The data as a source, on this machine or on another engine."""
     if remote is None:
-        with opened(given["data"], given) as source:
+        with opened_rows(given["data"], given) as source:
             yield source
         return
     for name in (given["kernel"], given["method"]):
@@ -65,17 +67,25 @@ def rows(given: Mapping[str, Any], remote: Any) -> Iterator[Source]:
             remote.carry_along(name)
     with (
         remote.session(given) as session,
-        opened(given["data"], given, reads=partial(remote.opened, session)) as source,
+        opened_rows(given["data"], given, reads=partial(remote.opened, session)) as source,
     ):
         yield source
 
 
-def fit_and_label(km: Any, source: Source, labels: str | None, remote: Any) -> None:
+def opened_checkpoint(given: Mapping[str, Any]) -> Any:
+    """A context with the checkpoint of --checkpoint, or None; it is removed after all files are written."""
+    folder, data = given["checkpoint"], given["data"]
+    if folder is not None and data != STANDARD_INPUT:
+        refuse_overwriting(data, folder)
+    return opened(folder)
+
+
+def fit_and_label(km: Any, source: Source, labels: str | None, remote: Any, kept: Any) -> None:
     """Fit, and write the labels if a file or, on another engine, a folder is named."""
     if labels is None or remote is not None:
-        km.fit(source)
+        km.fit(source, checkpoint=kept)
     else:
-        km.fit(source, to=labels)
+        km.fit(source, to=labels, checkpoint=kept)
     if labels is not None and remote is not None:
         remote.write(km.predict(source), source, ["label"], labels)
 

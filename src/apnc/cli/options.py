@@ -83,6 +83,15 @@ SAVING: Declared = {
     "model": option(OUTPUT, "--model", "FILE", "Model file to write, for apnc predict, embed and inspect."),
     "labels": option(OUTPUT, "--labels", "FILE", TABLE_OF_LABELS),
 }
+KEEPING: Declared = {
+    "checkpoint": option(
+        RUN,
+        "--checkpoint",
+        "FOLDER",
+        "Folder that keeps what is done: the same command, run again after an interruption, goes on from there, with "
+        "the same result. Removed at the end.",
+    )
+}
 LABELS: Declared = {"labels": option(OUTPUT, "--labels", "FILE", TABLE_OF_LABELS, default=REQUIRED)}
 BESIDE: Declared = {
     "beside": option(

@@ -11,6 +11,7 @@ from apnc.clustering.quantiles import weights_by_bin
 from apnc.discrepancy import Discrepancy
 from apnc.discrepancy.nearest import Nearest, PartialSums
 from apnc.engines.contract import Chunk, Chunks
+from apnc.stored import require, stored
 from apnc.typing import Array
 
 #: Called after each iteration with its number, the squared shift of the centroids, the inertia and the new centroids;
@@ -132,9 +133,10 @@ def farthest(rows: Array, distances: Array, size: int) -> Farthest:
     return Farthest(distinct[order], far[order], size)
 
 
+@stored
 @dataclass(frozen=True)
 class LloydResult:
-    """Centroids after the last update.
+    """Centroids after an update.
 
     ``converged`` is also True if a callback stopped the iterations; ``mean_square`` is the mean squared discrepancy to
     the centroids before the update.
@@ -145,6 +147,14 @@ class LloydResult:
     converged: bool
     mean_square: float
 
+    def check(self) -> None:
+        """Require centroids of at least one iteration."""
+        require(self.centroids.ndim == 2 and self.centroids.size, "centroids are not a matrix")
+        require(
+            self.n_iter >= 1 and self.mean_square >= 0,
+            f"n_iter is {self.n_iter}, mean_square {self.mean_square}",
+        )
+
 
 def lloyd(
     Y: Chunks,
@@ -153,21 +163,27 @@ def lloyd(
     max_iter: int,
     tol: float,
     on_iteration: OnIteration | None = None,
+    keep: Callable[[LloydResult], None] | None = None,
+    done: int = 0,
 ) -> LloydResult:
-    """Algorithm 2 from given centroids.
+    """Algorithm 2 from given centroids, those after ``done`` iterations; ``keep`` receives each later result.
 
     Stops when the total squared shift of the centroids is at most ``tol`` times the mean weighted variance of Y.
     The L1 discrepancy with a mean update need not lower an objective in each step, so nothing relies on descent.
     """
     centroids = np.array(centroids, dtype=np.float64)
-    for n_iter in range(1, max_iter + 1):
+    for n_iter in range(done + 1, max_iter + 1):
         nearest = discrepancy.against(centroids)
         partial = Y.reduce(SumByNearest(nearest), PartialSums.__add__)
         centroids, shift = advance(partial, nearest, Y)
         stop = on_iteration is not None and on_iteration(n_iter, shift, partial.inertia, centroids)
-        if stop or shift <= tol * partial.mean_variance:
-            return LloydResult(centroids, n_iter, True, partial.mean_square)
-    return LloydResult(centroids, max_iter, False, partial.mean_square)
+        converged = bool(stop or shift <= tol * partial.mean_variance)
+        found = LloydResult(centroids, n_iter, converged, partial.mean_square)
+        if keep is not None:
+            keep(found)
+        if converged:
+            break
+    return found
 
 
 def refine_stacked(

@@ -19,6 +19,14 @@ class RowRange(NamedTuple):
     stop: int
 
 
+class SourceRows(NamedTuple):
+    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all."""
+
+    start: int
+    stop: int
+    kept: Array | None = None
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A block of consecutive rows.

@@ -7,12 +7,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from apnc.engines.blas import one_thread
-from apnc.engines.contract import Chunk, Chunks, RowRange
+from apnc.engines.chunk_files import ChunkStore
+from apnc.engines.contract import Chunk, Chunks, RowRange, SourceRows
 from apnc.engines.spill import Kept
 from apnc.parameters.rules import thread_count
 from apnc.typing import Array
@@ -65,6 +66,7 @@ class LocalChunks:
     steps : maps to run on each chunk.
     room : bytes that ``cached`` may hold in memory; the rest goes to a temporary file.
     progress : called with the number of rows of each finished chunk.
+    store : keeps what ``cached`` computes on disk, for a later run too.
 
     """
 
@@ -73,6 +75,7 @@ class LocalChunks:
     steps: tuple[Step, ...] = ()
     room: float = np.inf
     progress: Callable[[int], None] | None = None
+    store: ChunkStore | None = None
 
     @classmethod
     def of(
@@ -83,9 +86,10 @@ class LocalChunks:
         threads: int,
         room: float = np.inf,
         progress: Callable[[int], None] | None = None,
+        store: ChunkStore | None = None,
     ) -> "LocalChunks":
         """Chunks of ``rows``, which can be anything that supports slicing."""
-        return cls(_Slices(rows, weights, tuple(ranges)), threads, (), room, progress)
+        return cls(_Slices(rows, weights, tuple(ranges)), threads, (), room, progress, store)
 
     def map(self, fn: Step) -> "LocalChunks":
         """Compose; nothing is computed yet."""
@@ -134,10 +138,36 @@ class _Slices:
 
 @contextmanager
 def _kept(chunks: LocalChunks) -> Iterator[LocalChunks]:
-    with Kept(chunks.room) as kept:
-        for chunk in chunks:
+    store = chunks.store
+    with Kept(chunks.room, store) as kept:
+        for chunk in chunks if store is None else _through(chunks, store):
             kept.add(chunk)
-        yield replace(chunks, read=kept, steps=())
+        if store is not None:
+            store.finish(len(kept))
+        yield replace(chunks, read=kept, steps=(), store=None)
+
+
+def _through(chunks: LocalChunks, store: ChunkStore) -> LocalChunks:
+    """The chunks from the store, if all are there; else those that are not there are computed and stored."""
+    if store.complete:
+        return replace(chunks, read=store, steps=())
+    return replace(chunks, steps=(StoredOrComputed(chunks.steps, store),))
+
+
+@dataclass(frozen=True)
+class StoredOrComputed:
+    """Map: the chunk that an earlier run stored, or the result of ``steps``, stored now."""
+
+    steps: tuple[Step, ...]
+    store: ChunkStore
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        if chunk.index in self.store:
+            return self.store.load(chunk.index)
+        for step in self.steps:
+            chunk = step(chunk)
+        self.store.save(chunk)
+        return chunk
 
 
 def _in_order(
@@ -174,6 +204,7 @@ class Layout:
     chunk_bytes : memory of one chunk.
     room : bytes of computed chunks that may be cached in memory.
     on_rows : called with the number of rows of each finished chunk.
+    store : keeps cached chunks on disk, for a later run too; engines whose rows are elsewhere do not use it.
 
     """
 
@@ -182,6 +213,7 @@ class Layout:
     chunk_bytes: int = CHUNK_BYTES
     room: float = np.inf
     on_rows: OnRows | None = None
+    store: ChunkStore | None = None
 
     def rows_per_chunk(self, n_rows: int | None, read_bytes: int = 0) -> int:
         """Rows per chunk; depends on the rows, the kernel's memory cost and the limit, never on the threads."""
@@ -189,14 +221,6 @@ class Layout:
         if n_rows is not None:
             most = min(most, max(MIN_ROWS, -(-n_rows // MIN_CHUNKS)))
         return max(1, most)
-
-
-class SourceRows(NamedTuple):
-    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all."""
-
-    start: int
-    stop: int
-    kept: Array | None = None
 
 
 def row_numbers(carry: SourceRows) -> Array:

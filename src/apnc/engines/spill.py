@@ -1,4 +1,4 @@
-"""Chunks cached between passes: in memory as far as they fit, the rest in a temporary file."""
+"""Chunks cached between passes: in memory as far as they fit, the rest in a temporary file or a store."""
 
 import tempfile
 from collections import deque
@@ -10,6 +10,7 @@ from typing import IO, Any, Self, TypeVar
 
 import numpy as np
 
+from apnc.engines.chunk_files import ChunkStore, bytes_of
 from apnc.engines.contract import Chunk
 from apnc.typing import Array
 
@@ -41,13 +42,15 @@ class Kept:
     """Chunks of arrays in index order that can be iterated repeatedly until the context ends.
 
     The temporary file has no name, so nothing is left behind however the process ends. It is read into buffers
-    rather than memory-mapped, because mapped pages would count towards this process's memory.
+    rather than memory-mapped, because mapped pages would count towards this process's memory. With a store there is no
+    temporary file: all chunks are in the store.
     """
 
-    def __init__(self, room: float):
-        self.room = room
+    def __init__(self, room: float, store: ChunkStore | None = None):
+        self.room, self.store = room, store
         self._held: list[Chunk] = []
         self._places: list[_Place] = []
+        self._in_store: list[int] = []
         self._file: IO[bytes] | None = None
         self._end = 0
         self._closed = False
@@ -58,13 +61,19 @@ class Kept:
         rows = chunk.rows
         size = rows.nbytes + chunk.weights.nbytes + SCRATCH_BYTES * len(chunk.weights)
         # Once one chunk is in the file, all later ones follow it there: iteration must stay in index order.
-        if not self._places and size <= self.room:
+        if not self._places and not self._in_store and size <= self.room:
             self.room -= size
             self._held.append(chunk)
+            return
+        if self.store is not None:
+            self._in_store.append(chunk.index)
             return
         self._places.append(_Place(chunk.index, chunk.carry, self._end, rows.shape, rows.dtype))
         for part in (rows, chunk.weights):
             self._write(np.ascontiguousarray(part))
+
+    def __len__(self) -> int:
+        return len(self._held) + len(self._places) + len(self._in_store)
 
     def __iter__(self) -> Iterator[Chunk]:
         if self._closed:
@@ -88,7 +97,7 @@ class Kept:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="apnc-", buffering=0)  # noqa: SIM115
-            view = _bytes_of(part)
+            view = bytes_of(part)
             # An unbuffered file may write fewer bytes than asked for.
             while view:
                 view = view[self._file.write(view) :]
@@ -102,6 +111,9 @@ class Kept:
         self._end += part.nbytes
 
     def _stored(self) -> Iterator[Chunk]:
+        if self.store is not None:
+            yield from map(self.store.load, self._in_store)
+            return
         for place in self._places:
             rows: Array = np.empty(place.shape, dtype=place.dtype)
             weights = np.empty(place.shape[0])
@@ -111,7 +123,7 @@ class Kept:
 
     def _read(self, into: Array, offset: int) -> None:
         assert self._file is not None
-        view = _bytes_of(into)
+        view = bytes_of(into)
         # Two iterations may run at once, and share the file's position.
         with self._reading:
             self._file.seek(offset)
@@ -121,10 +133,6 @@ class Kept:
             raise OSError(
                 f"The temporary file of the embedding has fewer than {offset + into.nbytes:,} bytes."
             )
-
-
-def _bytes_of(array: Array) -> memoryview:
-    return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
 def read_ahead(items: Iterable[T], ahead: int = AHEAD) -> Iterator[T]:

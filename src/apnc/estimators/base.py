@@ -1,7 +1,7 @@
 """Base class of all estimators: it validates and stores; ``pipeline`` and ``outputs`` compute."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from apnc.outputs import LABEL, Output
 from apnc.progress import HEARD, SILENT, CallbackSupport, Progress, make_progress, told_to_callbacks
 from apnc.run.budget import NO_LIMIT, Budget
 from apnc.run.job import Job
+from apnc.settings import Settings
 from apnc.version import __version__
 
 if TYPE_CHECKING:
@@ -63,9 +64,16 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _progress(self, given: Progress | None) -> Progress:
         return given or (make_progress(self.verbose) if self.verbose else SILENT)
 
-    def _fit(self, X: Any, sample_weight: Any, to: Any = None, progress: Progress | None = None) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        sample_weight: Any,
+        to: Any = None,
+        progress: Progress | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Run all stages on X, with scikit-learn's callbacks if there are any."""
-        run = partial(self._run, X, sample_weight, to, self._progress(progress))
+        run = partial(self._run, X, sample_weight, to, checkpoint, self._progress(progress))
         if not HEARD & vars(self).keys() or not isinstance(self, CallbackSupport):
             return run()
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -76,21 +84,41 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X: Any,
         sample_weight: Any,
         to: Any,
+        checkpoint: Any,
         shown: Progress,
         hear: Callable[..., Progress] | None = None,
     ) -> Self:
         """Run all stages on X; an earlier fit is replaced only after they have succeeded."""
         target = None if to is None else outputs.checked(LABEL, to, X)
-        with unchanged_on_failure(self):
+        opened = nullcontext() if checkpoint is None else self._opened(checkpoint)
+        with unchanged_on_failure(self), opened as kept:
             job = self._job(X, sample_weight, reset=True)
             progress = shown if hear is None else hear(shown)
             job = replace(job, labels_here=target is None, progress=progress)
             write = None if target is None else outputs.writer(target, LABEL, None, job.source)
+            settings = checks.settings_of(self, job.source)
             with job.running():
-                found = pipeline.fit(job, checks.settings_of(self, job.source), write)
+                if kept is not None:
+                    job, settings = self._begun(job, settings, kept)
+                found = pipeline.fit(job, settings, write)
             self._restore(found.model)
             self._store_labels(found, target)
         return self
+
+    def _opened(self, checkpoint: Any) -> Any:
+        """A context with the checkpoint of a path."""
+        from apnc.persistence import checkpoint as checkpoints
+
+        return checkpoints.opened(checkpoint)
+
+    def _begun(self, job: Job, settings: Settings, kept: Any, **more: Any) -> tuple[Job, Settings]:
+        """The job with its checkpoint, and its settings with the seed of the run that the checkpoint belongs to."""
+        from apnc.persistence.identity import identity_of
+
+        records = kept.begin(identity_of(self, job.source, **more), settings.seed, self.kernel)
+        if records.done:
+            job.progress.note(f"going on from {records.folder}: {records.done}")
+        return replace(job, records=records), replace(settings, seed=records.seed)
 
     def _store_labels(self, found: pipeline.Fit, target: Path | None) -> None:
         if found.last is None:

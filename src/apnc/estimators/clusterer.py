@@ -29,6 +29,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         sample_weight: Any = None,
         to: Any = None,
         progress: Progress | None = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Cluster X.
 
@@ -44,9 +45,12 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
             ``labels_``.
         progress : Progress, default=None
             Receives progress reports, instead of the display that ``verbose`` selects.
+        checkpoint : path, default=None
+            A folder that keeps what is done: landmarks, coefficients, embedded chunks, centroids. The same fit, started
+            again after it was interrupted or killed, goes on from there, with the same result. Removed at the end.
 
         """
-        return self._fit(X, sample_weight, to, progress)
+        return self._fit(X, sample_weight, to, progress, checkpoint)
 
     def __getattr__(self, name: str) -> Any:
         if name == "labels_" and "_no_labels" in self.__dict__:

@@ -85,7 +85,14 @@ class KernelEmbedding(KernelEstimator):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, progress: Progress | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        progress: Progress | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Choose landmarks and compute the coefficients.
 
         Parameters
@@ -97,9 +104,11 @@ class KernelEmbedding(KernelEstimator):
             Weights of the rows, which affect the bandwidth. Rows of weight 0 are ignored.
         progress : Progress, default=None
             Receives progress reports, instead of the display that ``verbose`` selects.
+        checkpoint : path, default=None
+            A folder that keeps what is done; the same fit, started again, goes on from there. Removed at the end.
 
         """
-        return self._fit(X, sample_weight, progress=progress)
+        return self._fit(X, sample_weight, progress=progress, checkpoint=checkpoint)
 
     def transform(self, X: Any, to: Any = None) -> Any:
         """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64.

@@ -155,6 +155,14 @@ def decode_json(value: Any, hint: Any, where: str, source: Reading) -> Any:
     return value
 
 
+def encode_mapping(value: Any, hint: Any, where: str, out: Writing) -> dict[str, Any]:
+    """A JSON object, its values encoded by their hint."""
+    inner = get_args(hint)[1]
+    if inner is Any:
+        return encode_json(value, hint, where, out)
+    return {name: encode(item, inner, f"{where}.{name}", out) for name, item in value.items()}
+
+
 def decode_mapping(value: Any, hint: Any, where: str, source: Reading) -> dict[str, Any]:
     """A JSON object, its values decoded by their hint."""
     record = Record(value, where, source.container.schema_error)
@@ -174,6 +182,18 @@ def decode_sequence(value: Any, hint: Any, where: str, source: Reading) -> Any:
         raise source.wrong(where, value, "a list")
     inner = get_args(hint)[0]
     return get_origin(hint)(decode(item, inner, f"{where}[{i}]", source) for i, item in enumerate(value))
+
+
+def encode_type(value: Any, hint: Any, where: str, out: Writing) -> str:
+    """The name of a compute type."""
+    return np.dtype(value).name
+
+
+def decode_type(value: Any, hint: Any, where: str, source: Reading) -> Any:
+    """A compute type."""
+    if value not in ("float32", "float64"):
+        raise source.wrong(where, value, "float32 or float64")
+    return np.dtype(value).type
 
 
 def encode_function(value: Any, hint: Any, where: str, out: Writing) -> str | None:
@@ -220,7 +240,7 @@ def decode_any_rows(value: Any, hint: Any, where: str, source: Reading) -> Any:
 SCALAR = Form(encode_scalar, decode_scalar)
 SEQUENCE = Form(encode_sequence, decode_sequence)
 JSON = Form(encode_json, decode_json)
-MAPPING = Form(encode_json, decode_mapping)
+MAPPING = Form(encode_mapping, decode_mapping)
 ROWS = Form(encode_any_rows, decode_any_rows)
 OBJECT = Form(encode_object, decode_object)
 FORMS: dict[Any, Form] = {
@@ -230,5 +250,6 @@ FORMS: dict[Any, Form] = {
     dict: MAPPING,
     collections.abc.Mapping: MAPPING,
     np.ndarray: Form(encode_array, decode_array),
+    type: Form(encode_type, decode_type),
     collections.abc.Callable: Form(encode_function, decode_function),
 }

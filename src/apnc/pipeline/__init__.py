@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from apnc.checks import fit as checks
-from apnc.clustering.lloyd import Write, assign_all, label_into, lloyd
+from apnc.clustering.lloyd import LloydResult, Write, assign_all, label_into, lloyd
 from apnc.clustering.quantiles import unit_near
 from apnc.clustering.seeding import most_passes
 from apnc.pipeline.alignment import label_passes
@@ -20,6 +20,7 @@ from apnc.pipeline.start import start_centroids
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.progress import SILENT
 from apnc.run.job import Job
+from apnc.run.records import NO_RECORDS
 from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
@@ -43,8 +44,16 @@ def embed_rows(fit: Fit) -> Fit:
 def cluster(fit: Fit) -> Fit:
     """Algorithm 2: Lloyd's iterations on Y."""
     settings, e = fit.settings, fit.embedding.coefficients.discrepancy
-    found = lloyd(fit.Y, fit.start, e, settings.max_iter, settings.tol, partial(tell, fit))
+    begin, done = (fit.start, 0) if fit.found is None else (fit.found.centroids, fit.found.n_iter)
+    limits = settings.max_iter, settings.tol
+    found = lloyd(fit.Y, begin, e, *limits, partial(tell, fit), partial(remember, fit), done)
     return replace(fit, found=found)
+
+
+def remember(fit: Fit, found: LloydResult) -> None:
+    """Keep the centroids after an iteration for a later run."""
+    if fit.job.records is not NO_RECORDS:
+        write_record(replace(fit, found=found), "clustering", ("found",))
 
 
 def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) -> bool:
@@ -54,6 +63,11 @@ def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) 
         return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
 
     return fit.job.progress.iteration(n_iter, fit.settings.max_iter, shift, inertia, state)
+
+
+def clustered(fit: Fit) -> bool:
+    """Whether no further iteration is needed."""
+    return fit.found.converged or fit.found.n_iter >= fit.settings.max_iter
 
 
 def label_rows(fit: Fit) -> Fit:
@@ -96,6 +110,8 @@ class Stage:
         "sample" (constant).
     reads : number of passes over the source.
     of : the fits that have it: "all", those of "clusters", or those of a "graph", whose embedding compares rows.
+    adds : fields of the fit that it adds and that are kept for a later run; chunks are kept by the engine.
+    ended : whether they are the stage's last word.
 
     """
 
@@ -104,6 +120,8 @@ class Stage:
     grows: str
     reads: Callable[[Settings], int] = lambda settings: 0
     of: str = "all"
+    adds: tuple[str, ...] = ()
+    ended: Callable[[Fit], bool] = lambda fit: True
 
     def announce(self, fit: Fit) -> None:
         """Report the beginning of the stage."""
@@ -131,11 +149,18 @@ class Stage:
 
 
 STAGES = (
-    Stage("sampling", draw_samples, "rows", lambda settings: 2),
-    Stage("landmarks", make_landmarks, "landmarks", of="graph"),
+    Stage("sampling", draw_samples, "rows", lambda settings: 2, adds=("drawn",)),
+    Stage("landmarks", make_landmarks, "landmarks", of="graph", adds=("comparison",)),
     Stage("neighbours", compare_rows, "rows x landmarks", lambda settings: 1, "graph"),
-    Stage("coefficients", fit_coefficients, "landmarks"),
-    Stage("starting", start_centroids, "sample", lambda settings: int(settings.needs_all_rows), "clusters"),
+    Stage("coefficients", fit_coefficients, "landmarks", adds=("embedding", "sample")),
+    Stage(
+        "starting",
+        start_centroids,
+        "sample",
+        lambda settings: int(settings.needs_all_rows),
+        "clusters",
+        adds=("start",),
+    ),
     Stage(
         "embedding",
         embed_rows,
@@ -143,7 +168,7 @@ STAGES = (
         lambda settings: int(not settings.embedding.compares_rows),
         "clusters",
     ),
-    Stage("clustering", cluster, "iterations", of="clusters"),
+    Stage("clustering", cluster, "iterations", of="clusters", adds=("found",), ended=clustered),
     Stage("labels", label_rows, "rows", of="clusters"),
 )
 
@@ -172,8 +197,31 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
     """Run these stages in order, each announced."""
     if state.job.budget.limit is not None:
         state = fitted_to_limit(state)
+    keeps = state.job.records is not NO_RECORDS
     for stage in stages:
+        known = read_record(state, stage) if keeps and stage.adds else {}
+        state = replace(state, **known)
+        if known and stage.ended(state):
+            continue
         if state.job.progress is not SILENT:
             stage.announce(state)
         state = stage.run(state)
+        if keeps and stage.adds:
+            write_record(state, stage.name, stage.adds)
     return state
+
+
+def read_record(fit: Fit, stage: Stage) -> dict[str, Any]:
+    """What an earlier run has kept of a stage."""
+    return fit.job.records.read(stage.name, hints_of(stage.adds))
+
+
+def write_record(fit: Fit, stage: str, adds: tuple[str, ...]) -> None:
+    """Keep what a stage has added."""
+    fit.job.records.write(stage, hints_of(adds), {name: getattr(fit, name) for name in adds})
+
+
+def hints_of(adds: tuple[str, ...]) -> dict[str, Any]:
+    """Type hints of these fields, by which they are stored."""
+    hints = get_type_hints(Fit, include_extras=True)
+    return {name: hints[name] for name in adds}

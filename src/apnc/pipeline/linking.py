@@ -41,6 +41,7 @@ def compare_rows(fit: Fit) -> Fit:
     """One pass: every row is compared with the landmarks once, and the result is kept."""
     assert fit.comparison is not None
     fit.job.require(fit.sizes)
-    data = fit.job.data(fit.comparison.work_bytes(fit.job.source.held), fit.job.room(fit.sizes) / 2)
+    work, room = fit.comparison.work_bytes(fit.job.source.held), fit.job.room(fit.sizes) / 2
+    data = fit.job.data(work, room, "neighbours")
     rows = data.chunks if fit.drawn.scaling is None else data.chunks.map(Scale(fit.drawn.scaling, data.dtype))
     return replace(fit, compared=fit.kept.enter_context(rows.map(fit.comparison.compare).cached()))

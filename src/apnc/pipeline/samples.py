@@ -75,8 +75,8 @@ def samples_of(
     samples = {name: (derive(seed, name), size) for name, size in sizes.items()}
     if not data.by_number:
         try:
-            return Drawn(*draw(data.chunks, content_hash, samples, counted, describe), content_hash)
+            return Drawn(*draw(data.chunks, content_hash, samples, counted, describe), by_number=False)
         except OpaqueObjectError:
             # Only reading the rows shows whether they have canonical bytes.
             pass
-    return Drawn(*draw(data.chunks, row_number_hash, samples, counted), row_number_hash)
+    return Drawn(*draw(data.chunks, row_number_hash, samples, counted), by_number=True)

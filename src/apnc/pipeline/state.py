@@ -12,23 +12,30 @@ from apnc.embeddings.family import Comparison
 from apnc.engines.contract import Chunks, Data
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.run.job import Job
-from apnc.sampling import Census, Hash, Sample
+from apnc.sampling import Census, Hash, Sample, content_hash, row_number_hash
 from apnc.scaling import Scaling
 from apnc.settings import Settings, Sizes
+from apnc.stored import stored
 from apnc.typing import Array
 
 #: Placeholder for results of later stages.
 UNKNOWN: Any = None
 
 
+@stored
 @dataclass(frozen=True)
 class Drawn:
-    """The samples of a fit, scaled like the rows, and the hash they were drawn by."""
+    """The samples of a fit, scaled like the rows, and whether they were drawn by row number instead of content."""
 
     census: Census
     samples: dict[str, Sample]
-    hashes: Hash
+    by_number: bool
     scaling: Scaling | None = None
+
+    @property
+    def hashes(self) -> Hash:
+        """The hash they were drawn by."""
+        return row_number_hash if self.by_number else content_hash
 
     def scaled(self, kind: str | None, dtype: type) -> "Drawn":
         """The samples with scaled features."""
@@ -39,7 +46,7 @@ class Drawn:
         samples = {
             name: Sample(scaling(sample.rows, dtype), sample.weights) for name, sample in self.samples.items()
         }
-        return Drawn(self.census, samples, self.hashes, scaling)
+        return Drawn(self.census, samples, self.by_number, scaling)
 
 
 def choose_landmarks(drawn: Drawn, settings: Settings) -> Sample:
@@ -90,7 +97,7 @@ class Fit:
     def data(self, keep: bool = False) -> Data:
         """The rows in chunks sized for the embedding; with ``keep``, the cache for Y is limited to the free memory."""
         work = self.embedding.work_bytes(self.job.source.held, self.job.dtype)
-        return self.job.data(work, self.job.room(self.sizes) if keep else np.inf)
+        return self.job.data(work, self.job.room(self.sizes), "embedding") if keep else self.job.data(work)
 
     @property
     def sizes(self) -> Sizes:

@@ -1,4 +1,4 @@
-"""One run: source, memory budget, progress listener."""
+"""One run: source, memory budget, progress listener, records."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +12,7 @@ from apnc.progress import SILENT, Progress
 from apnc.rows import compute_dtype
 from apnc.run import costs
 from apnc.run.budget import NO_LIMIT, Budget
+from apnc.run.records import NO_RECORDS, Records
 from apnc.settings import Sizes
 from apnc.sources import Source
 from apnc.sources.missing import refuse_missing
@@ -20,7 +21,7 @@ from apnc.sources.pieces import MissingValuesError
 
 @dataclass(frozen=True)
 class Job:
-    """One run: source, memory budget, progress listener.
+    """One run: source, memory budget, progress listener, records.
 
     Attributes
     ----------
@@ -29,6 +30,7 @@ class Job:
     budget : memory.
     progress : receives progress reports.
     labels_here : whether the labels of all rows are kept in memory.
+    records : what the run keeps for a later one.
 
     """
 
@@ -37,15 +39,20 @@ class Job:
     budget: Budget = NO_LIMIT
     progress: Progress = SILENT
     labels_here: bool = True
+    records: Records = NO_RECORDS
 
     @property
     def dtype(self) -> type:
         """Compute type."""
         return compute_dtype(self.source)
 
-    def data(self, work_bytes: int, room: float = np.inf) -> Data:
-        """The rows in chunks for work that needs ``work_bytes`` per row; ``room`` limits what is cached in memory."""
-        return self.source.data(self.layout(work_bytes, room))
+    def data(self, work_bytes: int, room: float = np.inf, keep: str | None = None) -> Data:
+        """The rows in chunks for work that needs ``work_bytes`` per row.
+
+        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to.
+        """
+        store = None if keep is None else self.records.chunks(keep)
+        return self.source.data(replace(self.layout(work_bytes, room), store=store))
 
     def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
         """How rows are split: depends on the rows, the work and the given limit, never on the memory in use."""

@@ -113,6 +113,7 @@ def _open(data: Any, format: str | None, drop_null: bool, given: dict[str, Any])
     given.pop("filesystem", None)
     source: Source = FORMATS[format].load()(found, format, drop_null, **given)
     paths = data if isinstance(data, list | tuple) else [data]
+    source.files = found.files if isinstance(found, Files) else ()
     source.paths = tuple(path for path in paths if isinstance(path, str | os.PathLike))
     return source
 

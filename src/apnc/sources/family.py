@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from apnc.engines.contract import Chunk, Data
-from apnc.engines.local import Layout, LocalChunks, SourceRows, Spread
+from apnc.engines.contract import Chunk, Data, SourceRows
+from apnc.engines.local import Layout, LocalChunks, Spread
 from apnc.engines.spill import read_ahead
 from apnc.rows import as_csr, compute_dtype, n_rows
 from apnc.sources.columns import no_rows
@@ -43,6 +43,7 @@ class Source(ABC):
     id_columns : columns written before the labels.
     left_out : columns that were left out of the features automatically, and why.
     paths : the paths that were opened, if any.
+    files : the files that were found there.
     drop_null : skip rows with missing values instead of refusing them.
     is_sparse : rows are CSR matrices.
     remote : rows are on the machines of their own engine.
@@ -64,6 +65,7 @@ class Source(ABC):
     id_columns: tuple[str, ...] = ()
     left_out: Mapping[str, str] = MappingProxyType({})
     paths: tuple[Any, ...] = ()
+    files: tuple[Any, ...] = ()
     drop_null: bool = False
     is_sparse: bool = False
     remote: bool = False
@@ -104,9 +106,19 @@ class Source(ABC):
         """The rows in chunks: read piece by piece on a separate thread, and decoded by the workers."""
         pieces = Stream(self, layout.rows_per_chunk(None, self.read_bytes))
         decode = Decode(self)
-        chunks = LocalChunks(pieces, layout.threads, (decode,), layout.room, layout.on_rows)
+        chunks = LocalChunks(pieces, layout.threads, (decode,), layout.room, layout.on_rows, layout.store)
         spread = Spread(layout.threads)
         return Data(chunks, None, compute_dtype(self), self.n_columns, False, spread, decode.skipped)
+
+    def identity(self) -> dict[str, Any]:
+        """JSON values by which the same data is known again: its columns, and names, sizes and times of its files."""
+        return {
+            "name": self.name,
+            "columns": self.n_columns if self.columns is None else list(self.columns),
+            "id_columns": list(self.id_columns),
+            "drop_null": self.drop_null,
+            "files": [file.stamp() for file in self.files],
+        }
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
         """The remote frame with one more column, which ``output`` computes from its rows."""

@@ -1,5 +1,6 @@
 """Find files by path, folder, pattern, URI, open file, or a list of those. No other module looks for files."""
 
+import hashlib
 import io
 import os
 import sys
@@ -80,6 +81,16 @@ class DataFile:
     def stream(self) -> Any:
         """The file as a stream, decompressed if its name has the ending of a compressed file."""
         return self._system().open_input_stream(self.path, compression="detect")
+
+    def stamp(self) -> list[Any]:
+        """Name, size and time of change; of a copy a digest instead of the time; on other filesystems the name."""
+        if self.filesystem is not None:
+            return [self.name]
+        found = os.stat(self.path)
+        if self.spool is None:
+            return [os.path.abspath(self.path), found.st_size, found.st_mtime_ns]
+        with open(self.path, "rb") as file:
+            return [self.name, found.st_size, hashlib.file_digest(file, "blake2b").hexdigest()[:16]]
 
     def _system(self) -> Any:
         if self.filesystem is not None:

@@ -1,10 +1,12 @@
 """Rows in memory."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from apnc.engines.chunk_files import bytes_of
 from apnc.engines.contract import Data
 from apnc.engines.local import Layout, LocalChunks, Spread, split
 from apnc.rows import GivenRows, compute_dtype, n_columns, n_rows, numbers_held
@@ -35,10 +37,24 @@ class InMemory(Source):
     def data(self, layout: Layout) -> Data:
         """Slices of the rows."""
         ranges = split(len(self.weights), layout.rows_per_chunk(self.n_rows))
-        chunks = LocalChunks.of(self.rows, self.weights, ranges, layout.threads, layout.room, layout.on_rows)
+        chunks = LocalChunks.of(
+            self.rows, self.weights, ranges, layout.threads, layout.room, layout.on_rows, layout.store
+        )
         by_number = isinstance(self.rows, GivenRows)
         dtype = compute_dtype(self)
         return Data(chunks, self.n_rows, dtype, self.n_columns, by_number, Spread(layout.threads))
+
+    def identity(self) -> dict[str, Any]:
+        """Shape, type and a digest of the content and the weights."""
+        digest = hashlib.blake2b(digest_size=8)
+        for part in (*parts_of(self.rows), self.weights):
+            digest.update(bytes_of(np.ascontiguousarray(part)))
+        return {
+            "rows": self.n_rows,
+            "columns": self.n_columns if self.columns is None else list(self.columns),
+            "type": str(self.dtype or "objects"),
+            "content": digest.hexdigest(),
+        }
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Slices of the rows."""
@@ -58,3 +74,15 @@ class InMemory(Source):
         """Rows at equal steps through the data."""
         step = max(1, len(self.weights) // size)
         return self.rows[::step][:size]
+
+
+def parts_of(rows: Any) -> Iterator[Array]:
+    """Arrays that tell rows apart; of objects, the text of each."""
+    matrix = rows.matrix if isinstance(rows, GivenRows) else rows
+    if hasattr(matrix, "indptr"):
+        yield from (matrix.data, matrix.indices, matrix.indptr)
+    elif isinstance(matrix, np.ndarray):
+        yield matrix
+    else:
+        for item in matrix:
+            yield np.frombuffer(repr(item).encode() + b"\n", np.uint8)

@@ -28,6 +28,7 @@ from apnc.kernels.remembering import RememberingKernel
 from apnc.parameters.rules import links_or_auto
 from apnc.rows import n_rows
 from apnc.sampling import Sample
+from apnc.stored import stored
 from apnc.typing import Array
 
 #: Components besides one for each cluster.
@@ -124,12 +125,18 @@ def embedded(sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: 
     return joined
 
 
+@stored
 @dataclass(frozen=True)
 class GraphOfRows(Comparison):
     """How rows are compared with their nearest landmarks, before the graph is known."""
 
     compare: Compare
     n_clusters: int
+
+    def check(self) -> None:
+        """Require shapes that match, as in the coefficients."""
+        l = len(self.neighbours.scales)  # noqa: E741
+        self.block(Coordinates(np.zeros((l, 1)), np.zeros(1), 0, 1)).check()
 
     @property
     def kernel(self) -> Kernel:

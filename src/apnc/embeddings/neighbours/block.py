@@ -109,6 +109,7 @@ class NeighbourBlock(Block):
         }
 
 
+@stored
 @dataclass(frozen=True)
 class Compare:
     """Map: rows to rows of the graph, int32 of shape (n, 2 r).

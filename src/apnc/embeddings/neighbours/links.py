@@ -7,6 +7,7 @@ from scipy import sparse
 
 from apnc.embeddings.neighbours.search import Search
 from apnc.engines.contract import Chunk
+from apnc.stored import stored
 from apnc.typing import Array
 
 #: Similarities are whole multiples of 1 / UNITS, so that sums of their products are exact in any order.
@@ -16,6 +17,7 @@ UNITS = 1 << 14
 POWER, FAINTEST = 2, 1 / 64
 
 
+@stored
 @dataclass(frozen=True)
 class Neighbours:
     """z(x): the r nearest landmarks of a row and its similarities to them.

@@ -9,6 +9,7 @@ from scipy import linalg
 from scipy.spatial import KDTree
 
 from apnc.engines.blas import one_thread
+from apnc.stored import stored
 from apnc.typing import Array
 
 #: Up to this many features a tree finds neighbours faster than matrix products.
@@ -25,6 +26,7 @@ SUBSPACES, RECALL = (32, 64, 128, 256), 0.995
 ROWS_OF_BASIS, ROWS_OF_RECALL = 2048, 512
 
 
+@stored
 @dataclass(frozen=True)
 class Search:
     """The nearest landmarks of dense rows.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from apnc.engines.contract import Chunk
-from apnc.engines.local import SourceRows, Step
+from apnc.engines.contract import Chunk, SourceRows
+from apnc.engines.local import Step
 from apnc.engines.spark.chunks import NAME
 from apnc.engines.spark.tasks import MOST_CHUNKS
 from apnc.sources.pieces import Piece

@@ -98,6 +98,11 @@ class Remote(Source):
         """Chunks of at most ``n_rows`` undecoded rows."""
         return SparkChunks(Rows(self.frame.select(*map(quoted, self.used))), Batches(n_rows))
 
+    def identity(self) -> dict[str, Any]:
+        """The columns in use and the files behind them."""
+        used = [field.simpleString() for field in self.frame.schema.fields if field.name in self.used]
+        return {"columns": used, "files": sorted(self.frame.inputFiles())}
+
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
         """The DataFrame with a model's output as an additional column, or several if it has fields."""
         from pyspark.sql.functions import ArrowUDFType, arrow_udf

@@ -1,0 +1,40 @@
+"""What a run keeps between its stages, so that a later one can go on."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from apnc.engines.chunk_files import ChunkStore
+
+
+class Records(Protocol):
+    """Results of stages by name, and chunks cached between passes, in a form that outlives the process."""
+
+    def read(self, name: str, hints: Mapping[str, Any]) -> dict[str, Any]:
+        """The kept values of these names and type hints; empty if they are not there or damaged."""
+        ...
+
+    def write(self, name: str, hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Keep values, replacing those kept before; what has no code-free form is not kept, and computed again."""
+        ...
+
+    def chunks(self, name: str) -> ChunkStore | None:
+        """Where the chunks of a stage are kept; None: nowhere."""
+        ...
+
+
+class NoRecords:
+    """Keeps nothing."""
+
+    def read(self, name: str, hints: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def write(self, name: str, hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Nothing is kept."""
+
+    def chunks(self, name: str) -> ChunkStore | None:
+        """Nowhere."""
+        return None
+
+
+NO_RECORDS = NoRecords()
