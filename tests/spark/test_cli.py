@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,17 @@ def test_fit_and_predict(folder):
     np.testing.assert_array_equal(labels_in(folder / "here.parquet"), expected)
     done = run(folder, *fit, *MASTER, "--labels", "labels.parquet", code=2)
     assert "labels.parquet already exists" in done.stderr
+
+
+def test_report(folder):
+    fit = ("fit", "digits.parquet", "--n-clusters", "3", "--id-columns", "key", "--quiet")
+    run(folder, *fit, "--model", "shown.apnc")
+    for name, engine in (("there.html", MASTER), ("here.html", ())):
+        run(folder, "report", "shown.apnc", "digits.parquet", "--out", name, "--quiet", *engine)
+    there, here = ((folder / name).read_text() for name in ("there.html", "here.html"))
+    assert "<title>Clusters of digits.parquet</title>" in there
+    for part in (r"<h2>Sizes.*?<h2>Map", r"<section.*</section>", r"<p class=\"note\">.*?</table>"):
+        assert re.search(part, there, re.DOTALL).group() == re.search(part, here, re.DOTALL).group()
 
 
 def test_describe_and_more_columns(folder):

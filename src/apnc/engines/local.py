@@ -174,6 +174,7 @@ class Layout:
     chunk_bytes : memory of one chunk.
     room : bytes of computed chunks that may be cached in memory.
     on_rows : called with the number of rows of each finished chunk.
+    ids : chunks carry the id columns, if rows cannot be found again by their number.
 
     """
 
@@ -182,6 +183,7 @@ class Layout:
     chunk_bytes: int = CHUNK_BYTES
     room: float = np.inf
     on_rows: OnRows | None = None
+    ids: bool = False
 
     def rows_per_chunk(self, n_rows: int | None, read_bytes: int = 0) -> int:
         """Rows per chunk; depends on the rows, the kernel's memory cost and the limit, never on the threads."""
@@ -192,17 +194,31 @@ class Layout:
 
 
 class SourceRows(NamedTuple):
-    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all."""
+    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all.
+
+    ``ids`` are the id columns of all of them, if the engine reads these along.
+    """
 
     start: int
     stop: int
     kept: Array | None = None
+    ids: Any = None
 
 
 def row_numbers(carry: SourceRows) -> Array:
     """Row numbers of a chunk's rows in the source, int64."""
     kept = getattr(carry, "kept", None)
     return np.arange(carry.start, carry.stop) if kept is None else carry.start + kept
+
+
+def row_ids(carry: SourceRows, picked: Array) -> Array:
+    """Ids that came along with some of a chunk's rows, objects of shape (n, columns); no columns if none did."""
+    ids, kept = getattr(carry, "ids", None), getattr(carry, "kept", None)
+    columns, places = [] if ids is None else ids.columns, picked if kept is None else kept[picked]
+    found = np.empty((len(picked), len(columns)), object)
+    for j, column in enumerate(columns):
+        found[:, j] = column.take(places).to_pylist()
+    return found
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def material(job: Job, model: Model, wanted: Wanted) -> Material:
     far = outliers(job, model, OUTLIERS)
     progress.stage("map", n)
     points = points_of(job, model, sample_of(job, model))
-    name = Path(job.source.name).name if job.source.paths else None
+    name = data_name(job.source.paths)
     return Material(
         wanted.title or ("Clusters" if name is None else f"Clusters of {name}"),
         description,
@@ -69,6 +69,14 @@ def material(job: Job, model: Model, wanted: Wanted) -> Material:
     )
 
 
+def data_name(paths: Sequence[Any]) -> str | None:
+    """The name of the file, folder or pattern that was read; None for rows in memory and frames."""
+    if not paths:
+        return None
+    first, others = Path(paths[0]).name or str(paths[0]), len(paths) - 1
+    return first if not others else f"{first} and {others:,} more"
+
+
 def points_of(job: Job, model: Model, sampled: Sampled) -> Points:
     """The sampled rows on the map, and what identifies each."""
     assert model.clusters is not None
@@ -76,7 +84,8 @@ def points_of(job: Job, model: Model, sampled: Sampled) -> Points:
     shares = Placing.of(model)(Chunk(0, Y, np.ones(len(Y)))).membership
     places = placed(Y, labels, shares, model.clusters.centers, layout(between(model)))
     numbers = None if job.source.remote else sampled.numbers
-    return Points(places, labels, row_names(numbers, ids_of(sampled.numbers, job.source), len(labels)))
+    ids = ids_of(sampled.numbers, sampled.ids, job.source)
+    return Points(places, labels, row_names(numbers, ids, len(labels)))
 
 
 def of_certificate(certificate: Any) -> list[Answer]:

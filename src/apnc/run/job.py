@@ -43,9 +43,12 @@ class Job:
         """Compute type."""
         return compute_dtype(self.source)
 
-    def data(self, work_bytes: int, room: float = np.inf) -> Data:
-        """The rows in chunks for work that needs ``work_bytes`` per row; ``room`` limits what is cached in memory."""
-        return self.source.data(self.layout(work_bytes, room))
+    def data(self, work_bytes: int, room: float = np.inf, ids: bool = False) -> Data:
+        """The rows in chunks for work that needs ``work_bytes`` per row; ``room`` limits what is cached in memory.
+
+        With ``ids``, ids of rows are found later, or come along if that is not possible.
+        """
+        return self.source.data(replace(self.layout(work_bytes, room), ids=ids))
 
     def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
         """How rows are split: depends on the rows, the work and the given limit, never on the memory in use."""
