@@ -22,6 +22,7 @@ from apnc.certifying import exact_graph, partitions
 from apnc.certifying.continuing import Sampled, Similar, Vectors, continued, distances, objective
 from apnc.certifying.exact_kmeans import exact_kernel, interval
 from apnc.kernels import KernelChoice
+from apnc.run import budget
 
 
 @pytest.fixture(scope="module")
@@ -305,6 +306,37 @@ def test_the_memory_limit_counts_the_kernel_matrix(X):
     with pytest.raises(ValueError, match=r"memory_limit=2.0GB is too small.*kernel matrix"):
         limited.certify(X, n_rows=20_000)
     assert limited.certify(X).n_rows == len(X)
+
+
+@pytest.mark.parametrize("kind", [KernelKMeans, SpectralClustering])
+def test_a_small_memory_limit_makes_a_smaller_sample_and_the_certificate_says_so(kind, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(6000, 3))
+    km = kind(3, n_landmarks=20, random_state=0).fit(X)
+    plain = km.certify(X)
+    assert (plain.n_rows, plain.limited) == (4000, False)
+    assert "memory_limit" not in str(plain)
+    # The memory in use differs from run to run; what a limit leaves above it decides.
+    monkeypatch.setattr(budget, "resident", lambda: 400_000_000)
+    km.memory_limit = "550MB"
+    fewer = km.certify(X)
+    assert 30 < fewer.n_rows < 3000
+    assert fewer.limited
+    assert f"{fewer.n_rows:,} distinct rows, {fewer.share:.1%} of all; memory_limit allows no more" in str(
+        fewer
+    )
+    km.memory_limit = "410MB"
+    with pytest.raises(ValueError, match=r"memory_limit=410MB is too small.*at least.*Raise the limit\.$"):
+        km.certify(X)
+    with pytest.raises(ValueError, match=r"Raise the limit, or lower n_rows"):
+        km.certify(X, n_rows=500)
+
+
+def test_a_sample_of_all_rows_is_not_limited(X, km, monkeypatch):
+    monkeypatch.setattr(budget, "resident", lambda: 400_000_000)
+    limited = KernelKMeans(5, n_landmarks=8, random_state=0).fit(X)
+    limited.memory_limit = "600MB"
+    found = limited.certify(X)
+    assert (found.share, found.limited) == (1, False)
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ class Certificate:
         end in different clusterings.
     n_rows : distinct instances in the sample.
     share : that share of all distinct instances; 1: the numbers are exact.
+    limited : whether the memory limit made the sample smaller than it would be without.
     n_landmarks, n_clusters : of the model.
     kernel : its name.
 
@@ -47,6 +48,7 @@ class Certificate:
     agreement: float
     n_rows: int
     share: float
+    limited: bool
     n_landmarks: int
     n_clusters: int
     kernel: str
@@ -65,7 +67,8 @@ class Certificate:
         )
         found["agreement of seeds"] = f"ARI {self.agreement:.3f}"
         every = "all" if self.share == 1 else f"{self.share:.1%} of all"
-        found["checked on"] = f"{self.n_rows:,} distinct rows, {every}"
+        limited = "; memory_limit allows no more" if self.limited else ""
+        found["checked on"] = f"{self.n_rows:,} distinct rows, {every}{limited}"
         found["model"] = f"{self.n_clusters:,} clusters, {self.kernel} kernel, {self.n_landmarks:,} landmarks"
         return found
 

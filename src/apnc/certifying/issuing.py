@@ -68,7 +68,7 @@ def certify_kernel(job: Job, model: Model, asked: Asked) -> Certificate:
         changed_by_landmarks=share_changed(found.before, more, sample.weights),
         compared_landmarks=(l, len(many)),
         agreement=exact_kmeans.pairwise_agreement([found.before, *seeds], sample.weights),
-        **facts(model, checked),
+        **facts(model, checked, asked),
     )
 
 
@@ -105,16 +105,17 @@ def certify_graph(job: Job, model: Model, asked: Asked) -> Certificate:
         changed_by_landmarks=share_moved(one, many, sample.weights),
         compared_landmarks=(l, 2 * l),
         agreement=seeds,
-        **facts(model, checked),
+        **facts(model, checked, asked),
     )
 
 
-def facts(model: Model, checked: Checked) -> dict[str, Any]:
+def facts(model: Model, checked: Checked, asked: Asked) -> dict[str, Any]:
     """What a certificate says about the model and the sample."""
     name = model.embedding.kernel.asked_for()["kernel"]
     return {
         "n_rows": len(checked.sample),
         "share": checked.share,
+        "limited": checked.share < 1 and len(checked.sample) < asked.rows(model),
         "n_landmarks": model.embedding.coefficients.n_landmarks,
         "n_clusters": len(model.centroids),
         "kernel": name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__),

@@ -70,7 +70,7 @@ class Job:
         def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
             return costs.applying(replace(self, budget=budget).problem(sizes))
 
-        self.budget.require(needs, sizes, fitted=True)
+        self.budget.require(needs, sizes, instead="")
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether a fit of these sizes stays within the memory limit."""
