@@ -46,8 +46,9 @@ def page(iris, tmp_path_factory):
 def test_the_page_holds_everything(page):
     text = page.read_text()
     for heading in ("Sizes", "Map", "How clusters merge", "Clusters", "How good is it?", "Settings"):
-        assert f"<h2>{heading}</h2>" in text
+        assert re.search(rf"<h2[^>]*>{re.escape(heading)}</h2>", text)
     assert "150 rows in 3 clusters" in text
+    assert re.search(r"<a href=\"#answer1\">How good is it\?</a> As good as exact", text)
     assert "contains rows of the data" in text
     assert "KernelKMeans(" in text
     assert len(text) < 5e6
@@ -202,6 +203,23 @@ def test_the_page_fits_the_screen(page, width):
               && t.getBoundingClientRect().right > innerWidth).length"""
         )
         assert cut == 0
+        reach = (
+            "q => Math.max(...[...document.querySelectorAll(q)].map(e => e.getBoundingClientRect().right))"
+        )
+        assert shown.evaluate(reach, "#sizes, .tree svg, .cluster table") <= width
+        leaves, branches = (shown.locator(part).bounding_box() for part in (".tree ol", ".tree svg"))
+        assert leaves["height"] == branches["height"]
+
+
+@needs_browser
+def test_a_finger_on_the_map_scrolls_the_page(page):
+    with opened(page, WIDTHS["phone"], has_touch=True, is_mobile=True) as shown:
+        shown.locator(".bk-Figure").evaluate("map => map.scrollIntoView({block: 'center'})")
+        before, touch = shown.evaluate("scrollY"), shown.context.new_cdp_session(shown)
+        for kind, y in (("touchStart", 500), *(("touchMove", y) for y in range(480, 300, -20))):
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": 180, "y": y}]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        shown.wait_for_function("before => scrollY > before + 100", arg=before, timeout=10_000)
 
 
 @needs_browser

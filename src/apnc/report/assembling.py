@@ -23,6 +23,8 @@ from apnc.version import __version__
 
 #: Features and prototypes of each cluster, and farthest rows.
 EXAMPLES, OUTLIERS = 5, 3
+#: Measures from here on have three decimals, so that those in a column can be compared at a glance.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def shown(value: Any) -> str:
     """A measure as text."""
     if value is None or isinstance(value, int | str):
         return "" if value is None else str(value)
-    return f"{value:.3g}"
+    return f"{value:.3f}" if abs(value) >= LEAST else f"{value:.3g}"
 
 
 def settings(wanted: Wanted) -> str:
