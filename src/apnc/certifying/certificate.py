@@ -130,6 +130,6 @@ def verdict_of_graph(exact: float, by_landmarks: float, seeds: float) -> str:
         )
     return (
         f"Roughly stable: other seeds find similar clusters (ARI {seeds:.2f}), the neighbour graph of all rows of a "
-        f"sample others (ARI {exact:.2f}); trust the clusters that another random_state finds again, not the label of "
-        "every row."
+        f"sample others (ARI {exact:.2f}); raise n_landmarks, or trust only clusters that another random_state finds "
+        "again."
     )
