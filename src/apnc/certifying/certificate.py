@@ -112,8 +112,8 @@ def verdict_of_graph(exact: float, by_landmarks: float, seeds: float) -> str:
     """One sentence about the agreement with the exact graph, with twice the landmarks, and between seeds."""
     if seeds < SIMILAR:
         return (
-            f"Not stable: fits of a sample with different seeds agree little (ARI {seeds:.2f}), so neither more "
-            "landmarks nor an exact graph would settle the clusters; try another n_clusters or n_nearest."
+            f"Not stable: other seeds find other clusters (ARI {seeds:.2f}); raise n_landmarks, and if they still "
+            "differ, try another n_clusters or n_nearest."
         )
     if by_landmarks < min(SAME, seeds):
         return (
