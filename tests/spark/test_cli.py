@@ -14,6 +14,7 @@ import pyspark
 import pytest
 from sklearn.datasets import load_digits
 
+import apnc
 import apnc.cli
 import apnc.sources
 from apnc import KernelKMeans
@@ -67,11 +68,13 @@ def test_fit_and_predict(folder):
 
 
 def test_report(folder):
-    fit = ("fit", "digits.parquet", "--n-clusters", "3", "--id-columns", "key", "--quiet")
-    run(folder, *fit, "--model", "shown.apnc")
-    for name, engine in (("there.html", MASTER), ("here.html", ())):
-        run(folder, "report", "shown.apnc", "digits.parquet", "--out", name, "--quiet", *engine)
-    there, here = ((folder / name).read_text() for name in ("there.html", "here.html"))
+    source = apnc.open(folder / "digits.parquet", id_columns=["key"])
+    km = KernelKMeans(3, random_state=0).fit(source)
+    km.save(folder / "shown.apnc")
+    asked = ("--id-columns", "key", "--out", "there.html", "--quiet", *MASTER)
+    run(folder, "report", "shown.apnc", "digits.parquet", *asked)
+    here = km.report(source, folder / "here.html", certificate=km.certify(source)).read_text()
+    there = (folder / "there.html").read_text()
     assert "<title>Clusters of digits.parquet</title>" in there
     for part in (r"<h2>Sizes.*?<h2>Map", r"<section.*</section>", r"<p class=\"note\">.*?</table>"):
         assert re.search(part, there, re.DOTALL).group() == re.search(part, here, re.DOTALL).group()
