@@ -120,7 +120,7 @@ def verdict_of_graph(exact: float, by_landmarks: float, seeds: float) -> str:
             f"Raise n_landmarks: twice as many change the clusters of a sample (ARI {by_landmarks:.2f}) more than "
             f"another seed does ({seeds:.2f})."
         )
-    if exact >= min(SAME, seeds):
+    if exact >= SAME:
         return f"As good as exact: the neighbour graph of all rows of a sample finds these clusters (ARI {exact:.2f})."
     if seeds >= SAME:
         return (
