@@ -1,134 +1,67 @@
 """Certificates checked where exact kernel k-means can be run on all rows.
 
-python -m benchmarks.certifying [--only tuning|reported] [--most-rows N] [--out FILE]    measure what is missing
-python -m benchmarks.certifying --show                                                   the rows as tables
+python -m benchmarks.certifying [--only PURPOSE] [--most-rows N] [--out FILE]    measure what is missing
+python -m benchmarks.certifying --show                                          the rows as tables
 
 Intervals of the package were chosen on the rows called "tuning"; those called "reported" have other data, seeds and
-numbers of landmarks. Samples hold a quarter of the rows.
+numbers of landmarks. Samples hold a quarter of the rows, those called "few of many" 1,000 or 2,000 of about 20,000.
+Rows called "graph" are about SpectralClustering (``benchmarks.certifying_graphs``).
 """
 
 import argparse
 import json
-import os
 import time
 import warnings
-from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from apnc import KernelKMeans
 from apnc.certifying import exact_kmeans as numbers
+from benchmarks import certifying_graphs as graphs
+from benchmarks.certifying_sets import CASES, KERNELS, KEYS, runs
 from benchmarks.run import ROOT, machine
 
 RESULTS = ROOT / "benchmarks" / "results" / "certifying.jsonl"
 PLAIN = numbers.in_parts
 
 
-def groups(n: int, d: int, k: int, spread: float) -> Any:
-    """Gaussian groups of unequal size and spread."""
-
-    def load(seed: int) -> np.ndarray:
-        rng = np.random.default_rng([seed, n, d])
-        centres, sizes = rng.normal(size=(k, d)), rng.dirichlet(np.full(k, 3.0))
-        group = rng.choice(k, n, p=sizes)
-        return (
-            centres[group]
-            + rng.normal(size=(n, d)) * (spread * rng.uniform(0.5, 1.5, size=k))[group][:, None]
-        )
-
-    return load
+@lru_cache(maxsize=1)
+def rows_of(purpose: str, data: str, seed: int) -> Any:
+    return CASES[purpose][data].load(seed)
 
 
-def folded(n: int, d: int) -> Any:
-    """A folded sheet of three dimensions with noise: no groups at all."""
-
-    def load(seed: int) -> np.ndarray:
-        rng = np.random.default_rng([seed, n, d])
-        place, fold = rng.uniform(0, 3, size=(n, 3)), rng.normal(size=(3, d))
-        return np.sin(1.5 * place @ fold) + 0.2 * rng.normal(size=(n, d))
-
-    return load
-
-
-def usps(seed: int) -> np.ndarray:
-    with np.load(Path(os.environ["APNC_DATA"]) / "usps.npz") as file:
-        return file["X"].reshape(len(file["y"]), -1).astype(np.float64)
+@lru_cache(maxsize=1)
+def fitted(purpose: str, data: str, kernel: str, l: int, seed: int) -> tuple[KernelKMeans, float, float]:
+    """A fit, and what exact kernel k-means on all rows makes of it."""
+    X, k, options = rows_of(purpose, data, seed), CASES[purpose][data].k, dict(KERNELS[kernel])
+    with warnings.catch_warnings(action="ignore"):
+        if "times" in options:
+            usual = KernelKMeans(k, n_landmarks=50, random_state=seed).fit(X).gamma_
+            options["gamma"] = options.pop("times") * usual
+        km = KernelKMeans(k, n_landmarks=l, random_state=seed, **options).fit(X)
+    return km, *exactly(km, X)
 
 
-def digits(seed: int) -> np.ndarray:
-    return np.asarray(load_digits().data, dtype=np.float64)
-
-
-#: Kernels; "times" multiplies the gamma that the data suggests.
-KERNELS: dict[str, dict[str, Any]] = {
-    "rbf": {},
-    "rbf, gamma x 4": {"times": 4},
-    "rbf, gamma x 16": {"times": 16},
-    "laplacian": {"kernel": "laplacian"},
-    "polynomial": {"kernel": "polynomial", "normalize_kernel": True},
-    "cosine": {"kernel": "cosine"},
-}
-SOME = ("rbf, gamma x 4", "rbf, gamma x 16", "laplacian")
-#: Purpose: name: rows by seed, k, kernels, numbers of landmarks, seeds.
-CASES: dict[str, dict[str, tuple[Any, int, tuple[str, ...], tuple[int, ...], tuple[int, ...]]]] = {
-    "tuning": {
-        "digits": (digits, 10, tuple(KERNELS), (30, 100, 300), (100,)),
-        "groups, 4,000 x 5": (groups(4000, 5, 8, 0.6), 8, tuple(KERNELS), (30, 100, 300), (100, 101)),
-        "groups, 6,000 x 20": (groups(6000, 20, 12, 0.9), 12, tuple(KERNELS), (30, 100, 300), (100,)),
-        "folded, 3,000 x 30": (folded(3000, 30), 6, tuple(KERNELS), (30, 100, 300), (100, 101)),
-        "folded, 8,000 x 10": (folded(8000, 10), 15, tuple(KERNELS), (30, 100, 300), (100,)),
-    },
-    "reported": {
-        "digits": (digits, 10, tuple(KERNELS), (20, 60, 200), (0, 1)),
-        "groups, 5,000 x 10": (groups(5000, 10, 8, 0.7), 8, SOME, (20, 60, 200, 600), (0,)),
-        "folded, 6,000 x 20": (folded(6000, 20), 10, SOME, (20, 60, 200, 600), (0,)),
-        "USPS": (usps, 10, tuple(KERNELS), (40, 150, 500, 1000), (0,)),
-        "groups, 12,000 x 30": (groups(12000, 30, 20, 1.0), 20, SOME, (40, 150, 500), (0,)),
-        "folded, 20,000 x 15": (folded(20000, 15), 12, SOME, (40, 150, 500), (0,)),
-        "groups, 20,000 x 8": (groups(20000, 8, 15, 0.6), 15, SOME, (40, 150, 500), (0,)),
-    },
-}
-KEYS = ("purpose", "data", "kernel", "l", "seed")
-
-
-def runs() -> Iterator[dict[str, Any]]:
-    for purpose, cases in CASES.items():
-        for data, (_, _, kernels, sizes, seeds) in cases.items():
-            for seed in seeds:
-                for kernel in kernels:
-                    for l in sizes:
-                        yield dict(zip(KEYS, (purpose, data, kernel, l, seed), strict=True))
-
-
-def measured(run: dict[str, Any], most_rows: float) -> dict[str, Any] | None:
-    load, k, *_ = CASES[run["purpose"]][run["data"]]
-    X, seed = load(run["seed"]), run["seed"]
-    if len(X) > most_rows:
-        return None
-    options = dict(KERNELS[run["kernel"]])
-    if "times" in options:
-        usual = KernelKMeans(k, n_landmarks=50, random_state=seed).fit(X).gamma_
-        options["gamma"] = options.pop("times") * usual
+def measured(run: dict[str, Any]) -> dict[str, Any]:
+    """The certificate of a fit beside the truth."""
+    purpose, data, kernel, l, seed, sample = run.values()
+    X = rows_of(purpose, data, seed)
+    km, gap, changed = fitted(purpose, data, kernel, l, seed)
     parts: list[Any] = []
 
     def recorded(*given: Any) -> list[Any]:
         parts.extend(PLAIN(*given))
         return parts
 
-    begin = time.perf_counter()
     with warnings.catch_warnings(action="ignore"), mock.patch.object(numbers, "in_parts", recorded):
-        km = KernelKMeans(k, n_landmarks=run["l"], random_state=seed, **options).fit(X)
-        fitted = time.perf_counter()
-        found = km.certify(X, n_rows=len(X) // 4, random_state=seed)
-    seconds = {"fit_seconds": fitted - begin, "seconds": time.perf_counter() - fitted}
-    gap, changed = exactly(km, X)
+        found = km.certify(X, n_rows=sample or X.shape[0] // 4, random_state=seed)
     return {
-        "n": len(X),
-        "k": k,
+        "n": X.shape[0],
+        "k": km.n_clusters,
         "residual": round(km.residual_, 4),
         "gap": round(gap, 4),
         "changed": round(changed, 5),
@@ -140,13 +73,12 @@ def measured(run: dict[str, Any], most_rows: float) -> dict[str, Any] | None:
         "agreement": round(found.agreement, 4),
         "n_rows": found.n_rows,
         "share": round(found.share, 4),
-        **{name: round(value, 2) for name, value in seconds.items()},
     }
 
 
-def exactly(km: KernelKMeans, X: np.ndarray) -> tuple[float, float]:
+def exactly(km: KernelKMeans, X: Any) -> tuple[float, float]:
     """Exact kernel k-means on all rows from the labels of a fit: gap in percent, and share of labels changed."""
-    kernel, k, n = km._model.embedding.kernel, km.n_clusters, len(X)
+    kernel, k, n = km._model.embedding.kernel, km.n_clusters, X.shape[0]
     K = np.empty((n, n), np.float32)
     for first in range(0, n, 1000):
         K[first : first + 1000] = kernel(X[first : first + 1000], X)
@@ -171,26 +103,38 @@ def exactly(km: KernelKMeans, X: np.ndarray) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--only", choices=tuple(CASES))
+    parser.add_argument("--only", choices=(*CASES, graphs.PURPOSE))
     parser.add_argument("--most-rows", type=float, default=np.inf)
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
     rows = [json.loads(line) for line in given.out.read_text().splitlines()] if given.out.exists() else []
     if given.show:
         show(rows)
+        graphs.show(rows)
         return
-    done = {tuple(row[key] for key in KEYS) for row in rows}
+    done = {tuple(row.get(key) for key in KEYS) for row in rows}
     context = {"when": time.strftime("%Y-%m-%d"), **machine()}
+    missing = (
+        run
+        for run in (*runs(), *graphs.runs())
+        if tuple(run.values()) not in done and given.only in (None, run["purpose"])
+    )
     with given.out.open("a") as file:
-        for run in runs():
-            if tuple(run.values()) in done or given.only not in (None, run["purpose"]):
-                continue
-            found = measured(run, given.most_rows)
+        for run in missing:
+            found = found_in(run, given.most_rows)
             if found is not None:
-                row = {**run, **found, **context}
-                print({name: row[name] for name in (*KEYS, "gap", "found", "parts", "seconds")}, flush=True)
-                file.write(json.dumps(row) + "\n")
+                print({**run, **found}, flush=True)
+                file.write(json.dumps({**run, **found, **context}) + "\n")
                 file.flush()
+
+
+def found_in(run: dict[str, Any], most_rows: float) -> dict[str, Any] | None:
+    """The measurements of a run; None if it has too many rows."""
+    if run["purpose"] == graphs.PURPOSE:
+        return graphs.measured(run)
+    if rows_of(run["purpose"], run["data"], run["seed"]).shape[0] > most_rows:
+        return None
+    return measured(run)
 
 
 def show(rows: list[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyspark
 import pytest
 from sklearn.datasets import load_digits
 
+import apnc
 import apnc.cli
 import apnc.sources
 from apnc import KernelKMeans
@@ -63,6 +65,19 @@ def test_fit_and_predict(folder):
     np.testing.assert_array_equal(labels_in(folder / "here.parquet"), expected)
     done = run(folder, *fit, *MASTER, "--labels", "labels.parquet", code=2)
     assert "labels.parquet already exists" in done.stderr
+
+
+def test_report(folder):
+    source = apnc.open(folder / "digits.parquet", id_columns=["key"])
+    km = KernelKMeans(3, random_state=0).fit(source)
+    km.save(folder / "shown.apnc")
+    asked = ("--id-columns", "key", "--out", "there.html", "--quiet", *MASTER)
+    run(folder, "report", "shown.apnc", "digits.parquet", *asked)
+    here = km.report(source, folder / "here.html", certificate=km.certify(source)).read_text()
+    there = (folder / "there.html").read_text()
+    assert "<title>Clusters of digits.parquet</title>" in there
+    for part in (r"<h2>Sizes.*?<h2>Map", r"<section.*</section>", r"<p class=\"note\">.*?</table>"):
+        assert re.search(part, there, re.DOTALL).group() == re.search(part, here, re.DOTALL).group()
 
 
 def test_describe_and_more_columns(folder):

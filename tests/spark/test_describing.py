@@ -1,5 +1,7 @@
 """Memberships, scores, descriptions and cuts on DataFrames: the same as on rows in memory."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -75,6 +77,38 @@ def test_descriptions(frame_of, km):
         np.testing.assert_allclose(one.cohesion, two.cohesion)
         assert [c.name for c in one.contrasts] == [c.name for c in two.contrasts]
         np.testing.assert_allclose([c.score for c in one.contrasts], [c.score for c in two.contrasts])
+
+
+def test_ids(frame_of, km):
+    frame = frame_of(X, 3, name=[f"row {i}" for i in range(len(X))])
+    source = apnc.open(frame, columns=["x0", "x1", "x2"], id_columns=["id", "name"])
+    for found in (km.prototypes(source), km.describe(source, n=3)):
+        for cluster in getattr(found, "clusters", found):
+            examples = getattr(cluster, "prototypes", cluster)
+            ids = np.array(examples.ids["id"])
+            np.testing.assert_array_equal(X[ids], examples.rows)
+            assert examples.ids["name"] == [f"row {i}" for i in ids]
+
+
+def sizes_in(page):
+    return re.search(r"<h2>Sizes.*?<h2>Map", page.read_text(), re.DOTALL).group()
+
+
+def test_a_report(frame_of, km, tmp_path):
+    frame = frame_of(X, 3)
+    here = km.report(X, tmp_path / "here.html", certificate=km.certify(X, n_rows=200))
+    there = km.report(on(frame), tmp_path / "there.html", certificate=km.certify(on(frame), n_rows=200))
+    assert sizes_in(there) == sizes_in(here)
+    verdicts = [re.search(r"<p class=\"note\">(.*)</p>", page.read_text()).group(1) for page in (here, there)]
+    assert verdicts[0] == verdicts[1]
+    assert "<title>Clusters</title>" in there.read_text()
+    assert "row 0" not in there.read_text()
+    keyed = on(frame, exclude=[], id_columns=["id"])
+    text = km.report(keyed, tmp_path / "keyed.html").read_text()
+    named = [int(name) for name in re.findall(r"<td class=\"name\">(\d+)</td>", text)]
+    assert len(named) == 4 * 8
+    nearest = {int(i) for examples in km.prototypes(keyed) for i in examples.ids["id"]}
+    assert nearest <= set(named)
 
 
 def test_sparse_vectors(spark, km):

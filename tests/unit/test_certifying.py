@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +21,11 @@ import apnc
 from apnc import KernelEmbedding, KernelKMeans, SpectralClustering
 from apnc.baselines import ExactKernelKMeans
 from apnc.certifying import exact_graph, partitions
+from apnc.certifying.certificate import verdict_of_graph
 from apnc.certifying.continuing import Sampled, Similar, Vectors, continued, distances, objective
 from apnc.certifying.exact_kmeans import exact_kernel, interval
 from apnc.kernels import KernelChoice
+from apnc.run import budget
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +221,51 @@ def test_spectral_clustering_of_separate_shapes_is_exact():
     assert found.verdict.startswith("As good as exact")
 
 
+@pytest.mark.parametrize(
+    ("exact", "by_landmarks", "seeds", "said"),
+    [
+        (0.99, 0.99, 0.5, "Not stable: other seeds find other clusters .ARI 0.50.; raise n_landmarks, and"),
+        (0.5, 0.6, 0.95, "Raise n_landmarks: twice as many change the clusters of a sample .ARI 0.60. more"),
+        (0.5, 0.7, 0.8, "Raise n_landmarks"),
+        (0.95, 0.95, 0.99, "As good as exact: .* finds these clusters .ARI 0.95.[.]$"),
+        (0.95, 0.8, 0.75, "As good as exact"),
+        (0.8, 0.8, 0.75, "Roughly stable"),
+        (
+            0.4,
+            0.95,
+            0.99,
+            "Stable: other seeds .ARI 0.99. .* trust them; .*others .ARI 0.40. is no sign of error",
+        ),
+        (0.4, 0.85, 0.8, "Roughly stable: .*ARI 0.80.*ARI 0.40.*raise n_landmarks, or trust only"),
+    ],
+)
+def test_the_verdict_says_what_to_believe(exact, by_landmarks, seeds, said):
+    verdict = verdict_of_graph(exact, by_landmarks, seeds)
+    assert re.match(said, verdict)
+    assert verdict.count(". ") == 0
+
+
+def test_half_moons_that_touch_are_stable_whatever_the_graph_of_a_sample_says():
+    X, y = make_moons(5000, noise=0.12, random_state=0)
+    km = SpectralClustering(2, random_state=0).fit(X)
+    found = km.certify(X, n_rows=1000)
+    assert adjusted_rand_score(y, km.labels_) > 0.95
+    assert found.exact_agreement < 0.9
+    assert found.agreement > 0.95
+    assert found.verdict.startswith("Stable: other seeds")
+
+
+def test_labels_that_no_other_seed_finds_are_not_stable():
+    X, _ = make_blobs(900, n_features=2, centers=6, cluster_std=0.4, random_state=2)
+    km = SpectralClustering(6, random_state=0).fit(X)
+    assert km.certify(X).agreement > 0.95
+    clusters = km._model.clusters
+    km._model = replace(
+        km._model, clusters=replace(clusters, centroids=clusters.centroids[[0, 0, 1, 1, 2, 2]])
+    )
+    assert km.certify(X).agreement < 0.8
+
+
 def test_spectral_clustering_of_noise_is_not_stable():
     X = np.random.default_rng(0).uniform(size=(1500, 8))
     found = SpectralClustering(9, random_state=0).fit(X).certify(X)
@@ -305,6 +354,37 @@ def test_the_memory_limit_counts_the_kernel_matrix(X):
     with pytest.raises(ValueError, match=r"memory_limit=2.0GB is too small.*kernel matrix"):
         limited.certify(X, n_rows=20_000)
     assert limited.certify(X).n_rows == len(X)
+
+
+@pytest.mark.parametrize("kind", [KernelKMeans, SpectralClustering])
+def test_a_small_memory_limit_makes_a_smaller_sample_and_the_certificate_says_so(kind, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(6000, 3))
+    km = kind(3, n_landmarks=20, random_state=0).fit(X)
+    plain = km.certify(X)
+    assert (plain.n_rows, plain.limited) == (4000, False)
+    assert "memory_limit" not in str(plain)
+    # The memory in use differs from run to run; what a limit leaves above it decides.
+    monkeypatch.setattr(budget, "resident", lambda: 400_000_000)
+    km.memory_limit = "550MB"
+    fewer = km.certify(X)
+    assert 30 < fewer.n_rows < 3000
+    assert fewer.limited
+    assert f"{fewer.n_rows:,} distinct rows, {fewer.share:.1%} of all; memory_limit allows no more" in str(
+        fewer
+    )
+    km.memory_limit = "410MB"
+    with pytest.raises(ValueError, match=r"memory_limit=410MB is too small.*at least.*Raise the limit\.$"):
+        km.certify(X)
+    with pytest.raises(ValueError, match=r"Raise the limit, or lower n_rows"):
+        km.certify(X, n_rows=500)
+
+
+def test_a_sample_of_all_rows_is_not_limited(X, km, monkeypatch):
+    monkeypatch.setattr(budget, "resident", lambda: 400_000_000)
+    limited = KernelKMeans(5, n_landmarks=8, random_state=0).fit(X)
+    limited.memory_limit = "600MB"
+    found = limited.certify(X)
+    assert (found.share, found.limited) == (1, False)
 
 
 @pytest.fixture

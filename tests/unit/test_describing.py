@@ -17,6 +17,8 @@ import apnc
 from apnc import KernelKMeans, SpectralClustering
 from apnc.describing.contrasts import PRIOR, log_odds
 from apnc.describing.merging import ward
+from apnc.engines.contract import SourceRows
+from apnc.engines.local import row_ids
 
 X, _ = make_blobs(300, 3, centers=4, random_state=3)
 X = np.concatenate([X, X[:60]])
@@ -399,3 +401,11 @@ def test_what_is_refused(km):
     with pytest.raises(ValueError, match="objects, which have no features"):
         words.describe(WORDS, feature_names=["a"])
     assert words.cut(1).describe(WORDS)[0].nearest is None
+
+
+def test_ids_that_come_along_are_those_of_rows_that_were_not_skipped():
+    batch = pa.RecordBatch.from_pydict({"key": [10, 11, 12, 13], "name": ["a", "b", None, "d"]})
+    kept = SourceRows(0, 4, np.array([0, 2, 3]), batch)
+    assert row_ids(kept, np.array([2, 1])).tolist() == [[13, "d"], [12, None]]
+    assert row_ids(SourceRows(0, 4, ids=batch), np.array([1])).tolist() == [[11, "b"]]
+    assert row_ids(SourceRows(0, 4), np.array([1, 2])).shape == (2, 0)

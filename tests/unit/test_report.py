@@ -5,6 +5,8 @@ import shutil
 from contextlib import contextmanager
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
@@ -44,8 +46,9 @@ def page(iris, tmp_path_factory):
 def test_the_page_holds_everything(page):
     text = page.read_text()
     for heading in ("Sizes", "Map", "How clusters merge", "Clusters", "How good is it?", "Settings"):
-        assert f"<h2>{heading}</h2>" in text
+        assert re.search(rf"<h2[^>]*>{re.escape(heading)}</h2>", text)
     assert "150 rows in 3 clusters" in text
+    assert re.search(r"<a href=\"#answer1\">How good is it\?</a> As good as exact", text)
     assert "contains rows of the data" in text
     assert "KernelKMeans(" in text
     assert len(text) < 5e6
@@ -55,6 +58,32 @@ def test_text_in_the_data_stays_text(page):
     text = page.read_text()
     assert ATTACK not in text
     assert "&lt;/script&gt;" in text
+
+
+def title(path):
+    return re.search(r"<title>(.*)</title>", path.read_text()).group(1)
+
+
+def test_the_title_names_the_data(iris, tmp_path):
+    X, target = iris[0], tmp_path / "r.html"
+    columns = {"key": [f"flower {i}" for i in range(len(X))], **{f"x{j}": X[:, j] for j in range(4)}}
+    pq.write_table(pa.table(columns), tmp_path / "flowers.parquet")
+    np.save(tmp_path / "flowers.npy", X)
+    km = KernelKMeans(3, random_state=0).fit(X)
+    assert title(km.report(X, target)) == "Clusters"
+    assert title(km.report(X, target, title="Mine")) == "Mine"
+    assert title(km.report(tmp_path / "flowers.npy", target)) == "Clusters of flowers.npy"
+    both = apnc.open([tmp_path / "flowers.parquet"] * 2, exclude=["key"])
+    assert (
+        title(KernelKMeans(3, random_state=0).fit(both).report(both, target))
+        == "Clusters of flowers.parquet and 1 more"
+    )
+    keyed = apnc.open(str(tmp_path / "flowers.parquet"), id_columns=["key"])
+    by_name = KernelKMeans(3, random_state=0).fit(keyed)
+    assert title(by_name.report(keyed, target)) == "Clusters of flowers.parquet"
+    text = target.read_text()
+    assert "from flowers.parquet." in text
+    assert re.search(r"<td class=\"name\">flower \d+</td>", text)
 
 
 def test_words_and_objects(tmp_path):
@@ -135,8 +164,9 @@ def test_leading_directions_are_those_of_the_svd():
 
 
 def test_the_sample_keeps_each_key_once():
-    one = Sampled(np.array([3, 1], np.uint64), np.array([0, 1]), np.ones((2, 2)), np.array([0, 1]))
-    two = Sampled(np.array([1, 2], np.uint64), np.array([2, 3]), np.zeros((2, 2)), np.array([1, 1]))
+    ids = np.empty((2, 0), object)
+    one = Sampled(np.array([3, 1], np.uint64), np.array([0, 1]), np.ones((2, 2)), np.array([0, 1]), ids)
+    two = Sampled(np.array([1, 2], np.uint64), np.array([2, 3]), np.zeros((2, 2)), np.array([1, 1]), ids)
     both = one + two
     assert both.keys.tolist() == [1, 2, 3]
     assert both.numbers.tolist() == [1, 3, 0]
@@ -173,6 +203,23 @@ def test_the_page_fits_the_screen(page, width):
               && t.getBoundingClientRect().right > innerWidth).length"""
         )
         assert cut == 0
+        reach = (
+            "q => Math.max(...[...document.querySelectorAll(q)].map(e => e.getBoundingClientRect().right))"
+        )
+        assert shown.evaluate(reach, "#sizes, .tree svg, .cluster table") <= width
+        leaves, branches = (shown.locator(part).bounding_box() for part in (".tree ol", ".tree svg"))
+        assert leaves["height"] == branches["height"]
+
+
+@needs_browser
+def test_a_finger_on_the_map_scrolls_the_page(page):
+    with opened(page, WIDTHS["phone"], has_touch=True, is_mobile=True) as shown:
+        shown.locator(".bk-Figure").evaluate("map => map.scrollIntoView({block: 'center'})")
+        before, touch = shown.evaluate("scrollY"), shown.context.new_cdp_session(shown)
+        for kind, y in (("touchStart", 500), *(("touchMove", y) for y in range(480, 300, -20))):
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": 180, "y": y}]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        shown.wait_for_function("before => scrollY > before + 100", arg=before, timeout=10_000)
 
 
 @needs_browser

@@ -31,6 +31,7 @@ class Certificate:
         end in different clusterings.
     n_rows : distinct instances in the sample.
     share : that share of all distinct instances; 1: the numbers are exact.
+    limited : whether the memory limit made the sample smaller than it would be without.
     n_landmarks, n_clusters : of the model.
     kernel : its name.
 
@@ -47,6 +48,7 @@ class Certificate:
     agreement: float
     n_rows: int
     share: float
+    limited: bool
     n_landmarks: int
     n_clusters: int
     kernel: str
@@ -65,7 +67,8 @@ class Certificate:
         )
         found["agreement of seeds"] = f"ARI {self.agreement:.3f}"
         every = "all" if self.share == 1 else f"{self.share:.1%} of all"
-        found["checked on"] = f"{self.n_rows:,} distinct rows, {every}"
+        limited = "; memory_limit allows no more" if self.limited else ""
+        found["checked on"] = f"{self.n_rows:,} distinct rows, {every}{limited}"
         found["model"] = f"{self.n_clusters:,} clusters, {self.kernel} kernel, {self.n_landmarks:,} landmarks"
         return found
 
@@ -109,17 +112,24 @@ def verdict_of_graph(exact: float, by_landmarks: float, seeds: float) -> str:
     """One sentence about the agreement with the exact graph, with twice the landmarks, and between seeds."""
     if seeds < SIMILAR:
         return (
-            f"Not stable: fits of a sample with different seeds agree little (ARI {seeds:.2f}), so neither more "
-            "landmarks nor an exact graph would settle the clusters; try another n_clusters or n_nearest."
+            f"Not stable: other seeds find other clusters (ARI {seeds:.2f}); raise n_landmarks, and if they still "
+            "differ, try another n_clusters or n_nearest."
         )
     if by_landmarks < min(SAME, seeds):
         return (
             f"Raise n_landmarks: twice as many change the clusters of a sample (ARI {by_landmarks:.2f}) more than "
             f"another seed does ({seeds:.2f})."
         )
-    if exact >= min(SAME, seeds):
+    if exact >= SAME:
         return f"As good as exact: the neighbour graph of all rows of a sample finds these clusters (ARI {exact:.2f})."
+    if seeds >= SAME:
+        return (
+            f"Stable: other seeds (ARI {seeds:.2f}) and twice the landmarks (ARI {by_landmarks:.2f}) find these "
+            "clusters again, so trust them; that the neighbour graph of single rows finds others "
+            f"(ARI {exact:.2f}) is no sign of error, since a few rows between clusters mislead it."
+        )
     return (
-        f"Other than exact: the neighbour graph of all rows of a sample finds other clusters (ARI {exact:.2f}), though "
-        f"more landmarks change little (ARI {by_landmarks:.2f}); look at both."
+        f"Roughly stable: other seeds find similar clusters (ARI {seeds:.2f}), the neighbour graph of all rows of a "
+        f"sample others (ARI {exact:.2f}); raise n_landmarks, or trust only clusters that another random_state finds "
+        "again."
     )

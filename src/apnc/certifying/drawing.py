@@ -115,7 +115,8 @@ def fitting_rows(job: Job, model: Model, asked: Asked, samples: Callable[[int], 
     def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
         return memory(replace(job, budget=budget), model, samples(n))
 
-    job.budget.require(needs, Sizes(0, 0, k, 0, 0), fitted=True)
+    instead = "" if asked.n_rows == "auto" else ', or lower n_rows; "auto" takes as many as fit'
+    job.budget.require(needs, Sizes(0, 0, k, 0, 0), instead)
     return n
 
 

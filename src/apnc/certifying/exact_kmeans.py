@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apnc.certifying.continuing import Points, Sampled, Similar, Vectors, continued, objective
-from apnc.certifying.partitions import agreement, share_changed
+from apnc.certifying.partitions import share_changed
 from apnc.clustering.lloyd import assign_all, lloyd
 from apnc.clustering.seeding import centroids_of_partition
 from apnc.discrepancy import Discrepancy
@@ -99,12 +99,6 @@ def interval(
     error = float(np.std(parts, ddof=1)) / np.sqrt(len(parts))
     half = float(np.sqrt(1 - share) * (constant + relative * found + errors * error))
     return max(0.0, found - half), found + half
-
-
-def pairwise_agreement(partitions: list[Array], weights: Array) -> float:
-    """Mean agreement of all pairs of partitions."""
-    pairs = [(one, two) for i, one in enumerate(partitions) for two in partitions[:i]]
-    return float(np.mean([agreement(one, two, weights) for one, two in pairs]))
 
 
 def exact_points(kernel: Kernel, rows: object) -> Points:

@@ -11,7 +11,7 @@ from apnc.certifying import exact_graph, exact_kmeans
 from apnc.certifying.certificate import Certificate, verdict_of_gap, verdict_of_graph
 from apnc.certifying.continuing import Sampled
 from apnc.certifying.drawing import Asked, Checked, draw, fitting_rows, labelled
-from apnc.certifying.partitions import agreement, share_changed, share_moved
+from apnc.certifying.partitions import agreement, pairwise_agreement, share_changed, share_moved
 from apnc.embeddings.family import embedding_steps
 from apnc.engines.contract import SingleChunk
 from apnc.model import Model
@@ -67,8 +67,8 @@ def certify_kernel(job: Job, model: Model, asked: Asked) -> Certificate:
         exact_agreement=agreement(found.before, found.after, sample.weights),
         changed_by_landmarks=share_changed(found.before, more, sample.weights),
         compared_landmarks=(l, len(many)),
-        agreement=exact_kmeans.pairwise_agreement([found.before, *seeds], sample.weights),
-        **facts(model, checked),
+        agreement=pairwise_agreement([found.before, *seeds], sample.weights),
+        **facts(model, checked, asked),
     )
 
 
@@ -94,7 +94,8 @@ def certify_graph(job: Job, model: Model, asked: Asked) -> Certificate:
     K = exact_kmeans.exact_kernel(model.embedding.kernel, sample.rows)
     found = exact_graph.exact_labels(K, sample.weights, k, derive(settings.seed, "exact") % 2**32)
     one, two, many = labels_of(l, "seed 0"), labels_of(l, "seed 1"), labels_of(2 * l, "seed 0")
-    exact, seeds = agreement(checked.labels, found, sample.weights), agreement(one, two, sample.weights)
+    exact = agreement(checked.labels, found, sample.weights)
+    seeds = pairwise_agreement([checked.labels, one, two], sample.weights)
     return Certificate(
         verdict=verdict_of_graph(exact, agreement(one, many, sample.weights), seeds),
         gap=None,
@@ -105,16 +106,17 @@ def certify_graph(job: Job, model: Model, asked: Asked) -> Certificate:
         changed_by_landmarks=share_moved(one, many, sample.weights),
         compared_landmarks=(l, 2 * l),
         agreement=seeds,
-        **facts(model, checked),
+        **facts(model, checked, asked),
     )
 
 
-def facts(model: Model, checked: Checked) -> dict[str, Any]:
+def facts(model: Model, checked: Checked, asked: Asked) -> dict[str, Any]:
     """What a certificate says about the model and the sample."""
     name = model.embedding.kernel.asked_for()["kernel"]
     return {
         "n_rows": len(checked.sample),
         "share": checked.share,
+        "limited": checked.share < 1 and len(checked.sample) < asked.rows(model),
         "n_landmarks": model.embedding.coefficients.n_landmarks,
         "n_clusters": len(model.centroids),
         "kernel": name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__),

@@ -24,6 +24,12 @@ def agreement(one: Array, two: Array, weights: Array) -> float:
     return float((together - expected) / (most - expected)) if most > expected else 1.0
 
 
+def pairwise_agreement(partitions: list[Array], weights: Array) -> float:
+    """Mean agreement of all pairs of partitions."""
+    pairs = [(one, two) for i, one in enumerate(partitions) for two in partitions[:i]]
+    return float(np.mean([agreement(one, two, weights) for one, two in pairs]))
+
+
 def share_changed(one: Array, two: Array, weights: Array) -> float:
     """Share of the weight whose label differs, for labels with the same meaning."""
     return float(weights @ (one != two) / weights.sum())

@@ -8,7 +8,7 @@ import numpy as np
 
 from apnc.checks.fit import warn_if_skipped
 from apnc.engines.contract import Chunk, Data
-from apnc.engines.local import row_numbers
+from apnc.engines.local import row_ids, row_numbers
 from apnc.model import Model, Step
 from apnc.outputs import Ids, Placed, Placing
 from apnc.parameters.rules import Rule
@@ -45,7 +45,7 @@ class Examples:
     rows : the rows, in the container of the source (array, CSR matrix, list of objects).
     distances : distance of each to its centroid, in the kernel's space.
     numbers : lowest row number of each in the source, int64; None on Spark, where rows have none.
-    ids : values of the id columns by name; None if the source has none, and on Spark.
+    ids : values of the id columns by name; None if the source has none.
     others, margins : at a border, the other cluster, and by how much its centroid is farther away, as a share of that
         distance; else None.
 
@@ -88,16 +88,20 @@ class Prototypes:
 
 @dataclass(frozen=True)
 class Nominees:
-    """The best ``size`` distinct rows of each cluster so far: facts (of type ``FACTS``), by cluster and rank."""
+    """The best ``size`` distinct rows of each cluster so far: facts (of type ``FACTS``), by cluster and rank.
+
+    ``ids`` are those that came along with the rows, shape (n, columns).
+    """
 
     facts: Array
     rows: Any
+    ids: Array
     size: int
 
     def __add__(self, other: "Nominees") -> "Nominees":
         facts = np.concatenate([self.facts, other.facts])
-        kept = best(facts, self.size)
-        return Nominees(facts[kept], take(concatenate([self.rows, other.rows]), kept), self.size)
+        kept, ids = best(facts, self.size), np.concatenate([self.ids, other.ids])
+        return Nominees(facts[kept], take(concatenate([self.rows, other.rows]), kept), ids[kept], self.size)
 
 
 def best(facts: Array, size: int) -> Array:
@@ -138,7 +142,7 @@ class Nominate:
             facts["rank"] = facts["margin"]
         present = np.flatnonzero(chunk.weights > 0)
         kept = present[best(facts[present], self.size)]
-        return Nominees(facts[kept], take(chunk.rows, kept), self.size)
+        return Nominees(facts[kept], take(chunk.rows, kept), row_ids(chunk.carry, kept), self.size)
 
 
 def second_nearest(distances: Array, labels: Array) -> tuple[Array, Array]:
@@ -203,7 +207,7 @@ def data_of(job: Job, model: Model) -> Data:
     """The rows in chunks sized for the embedding; a memory limit that is too small is refused."""
     coefficients = model.embedding.coefficients
     job.require_to_apply(coefficients.n_landmarks, coefficients.n_components)
-    return job.data(model.embedding.work_bytes(job.source.held, job.dtype))
+    return job.data(model.embedding.work_bytes(job.source.held, job.dtype), ids=True)
 
 
 def examining(
@@ -230,7 +234,7 @@ def by_cluster(
     found: Nominees, n_clusters: int, source: Source, boundary: bool = False
 ) -> tuple[Examples, ...]:
     """The nominated rows of each cluster, with their ids."""
-    facts, ids = found.facts, ids_of(found.facts["number"], source)
+    facts, ids = found.facts, ids_of(found.facts["number"], found.ids, source)
     examples = []
     for cluster in range(n_clusters):
         where = np.flatnonzero(facts["cluster"] == cluster)
@@ -248,10 +252,12 @@ def by_cluster(
     return tuple(examples)
 
 
-def ids_of(numbers: Array, source: Source) -> dict[str, list[Any]]:
-    """Values of the id columns of these rows, by name; none if there are no such columns, or if they are remote."""
-    if not source.id_columns or source.remote or not len(numbers):
+def ids_of(numbers: Array, along: Array, source: Source) -> dict[str, list[Any]]:
+    """Values of the id columns of rows, by name: as they came along, else read by number; {} without such columns."""
+    if not source.id_columns or not len(numbers):
         return {}
+    if along.shape[1]:
+        return {name: along[:, j].tolist() for j, name in enumerate(source.id_columns)}
     ascending, places = np.unique(numbers, return_inverse=True)
     columns = Ids(source.id_columns, source.ids(ID_ROWS), lambda: 0).take(ascending)
     found = {name: column.to_pylist() for name, column in columns.items()}

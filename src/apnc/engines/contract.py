@@ -20,11 +20,15 @@ class RowRange(NamedTuple):
 
 
 class SourceRows(NamedTuple):
-    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all."""
+    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all.
+
+    ``ids`` are the id columns of all of them, if the engine reads these along.
+    """
 
     start: int
     stop: int
     kept: Array | None = None
+    ids: Any = None
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ class Layout:
     room : bytes of computed chunks that may be cached in memory.
     on_rows : called with the number of rows of each finished chunk.
     store : keeps cached chunks on disk, for a later run too; engines whose rows are elsewhere do not use it.
+    ids : chunks carry the id columns, if rows cannot be found again by their number.
 
     """
 
@@ -214,6 +215,7 @@ class Layout:
     room: float = np.inf
     on_rows: OnRows | None = None
     store: ChunkStore | None = None
+    ids: bool = False
 
     def rows_per_chunk(self, n_rows: int | None, read_bytes: int = 0) -> int:
         """Rows per chunk; depends on the rows, the kernel's memory cost and the limit, never on the threads."""
@@ -227,6 +229,16 @@ def row_numbers(carry: SourceRows) -> Array:
     """Row numbers of a chunk's rows in the source, int64."""
     kept = getattr(carry, "kept", None)
     return np.arange(carry.start, carry.stop) if kept is None else carry.start + kept
+
+
+def row_ids(carry: SourceRows, picked: Array) -> Array:
+    """Ids that came along with some of a chunk's rows, objects of shape (n, columns); no columns if none did."""
+    ids, kept = getattr(carry, "ids", None), getattr(carry, "kept", None)
+    columns, places = [] if ids is None else ids.columns, picked if kept is None else kept[picked]
+    found = np.empty((len(picked), len(columns)), object)
+    for j, column in enumerate(columns):
+        found[:, j] = column.take(places).to_pylist()
+    return found
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from apnc.version import __version__
 
 #: Features and prototypes of each cluster, and farthest rows.
 EXAMPLES, OUTLIERS = 5, 3
+#: Measures from here on have three decimals, so that those in a column can be compared at a glance.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def material(job: Job, model: Model, wanted: Wanted) -> Material:
     far = outliers(job, model, OUTLIERS)
     progress.stage("map", n)
     points = points_of(job, model, sample_of(job, model))
-    name = Path(job.source.name).name if job.source.paths else None
+    name = data_name(job.source.paths)
     return Material(
         wanted.title or ("Clusters" if name is None else f"Clusters of {name}"),
         description,
@@ -69,6 +71,14 @@ def material(job: Job, model: Model, wanted: Wanted) -> Material:
     )
 
 
+def data_name(paths: Sequence[Any]) -> str | None:
+    """The name of the file, folder or pattern that was read; None for rows in memory and frames."""
+    if not paths:
+        return None
+    first, others = Path(paths[0]).name or str(paths[0]), len(paths) - 1
+    return first if not others else f"{first} and {others:,} more"
+
+
 def points_of(job: Job, model: Model, sampled: Sampled) -> Points:
     """The sampled rows on the map, and what identifies each."""
     assert model.clusters is not None
@@ -76,7 +86,8 @@ def points_of(job: Job, model: Model, sampled: Sampled) -> Points:
     shares = Placing.of(model)(Chunk(0, Y, np.ones(len(Y)))).membership
     places = placed(Y, labels, shares, model.clusters.centers, layout(between(model)))
     numbers = None if job.source.remote else sampled.numbers
-    return Points(places, labels, row_names(numbers, ids_of(sampled.numbers, job.source), len(labels)))
+    ids = ids_of(sampled.numbers, sampled.ids, job.source)
+    return Points(places, labels, row_names(numbers, ids, len(labels)))
 
 
 def of_certificate(certificate: Any) -> list[Answer]:
@@ -101,7 +112,7 @@ def shown(value: Any) -> str:
     """A measure as text."""
     if value is None or isinstance(value, int | str):
         return "" if value is None else str(value)
-    return f"{value:.3g}"
+    return f"{value:.3f}" if abs(value) >= LEAST else f"{value:.3g}"
 
 
 def settings(wanted: Wanted) -> str:

@@ -68,7 +68,7 @@ class Wording:
         first = contrasts[:OUTSTANDING]
         if self.kind == WORDS:
             return ", ".join(contrast.name for contrast in first if contrast.score > 0)
-        return ", ".join(f"{'high' if one.score > 0 else 'low'} {one.name}" for one in first if one.score)
+        return "; ".join(f"{'high' if one.score > 0 else 'low'} {one.name}" for one in first if one.score)
 
     def row(self, rows: Any, place: int, contrasts: Sequence[Contrast]) -> str:
         """A row as text: an object itself, the heaviest words, or its values of the features that matter here."""
@@ -81,7 +81,7 @@ class Wording:
             return ", ".join(self.names[j] for j in row.coords[1][heaviest])
         known = {name: j for j, name in enumerate(self.names)}
         shown = [contrast.name for contrast in contrasts[:FEATURES]]
-        return ", ".join(f"{name} {rows[place, known[name]]:.4g}" for name in shown)
+        return "; ".join(f"{name} = {rows[place, known[name]]:.4g}" for name in shown)
 
 
 def card(found: ClusterDescription, outliers: Examples, color: str, largest: float, wording: Wording) -> Card:

@@ -112,6 +112,8 @@ def drawn(points: Points, palette: Sequence[str]) -> tuple[str, str, str]:
     )
     plot.scatter("x", "y", source=source, color="color", alpha="alpha", size=5, line_color=None)
     plot.toolbar.logo = None
+    # Otherwise a finger on the map moves its points, and a phone cannot scroll past it.
+    plot.toolbar.active_drag = None
     plot.grid.grid_line_color = "#eef1f4"
     plot.axis.visible = False
     plot.outline_line_color = "#d9dfe6"

@@ -10,7 +10,7 @@ from apnc.outputs.atomic import atomic, check_writable
 from apnc.report.clusters import Wording, cards
 from apnc.report.map import Points, colors, drawn
 from apnc.report.sample import ROWS
-from apnc.report.tree import picture
+from apnc.report.tree import LEAF, picture
 from apnc.version import __version__
 
 TEMPLATE = Path(__file__).with_name("template.html")
@@ -94,6 +94,7 @@ def page(material: Material) -> str:
         features_header=wording.header,
         map_note=map_note(len(points.labels)),
         tree=picture(material.tree.linkage, palette),
+        leaf_height=LEAF,
         answers=material.answers,
         settings=material.settings,
         made=material.made,

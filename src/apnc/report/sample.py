@@ -6,7 +6,7 @@ import numpy as np
 
 from apnc.describing.examples import data_of, number_hash
 from apnc.engines.contract import Chunk
-from apnc.engines.local import row_numbers
+from apnc.engines.local import row_ids, row_numbers
 from apnc.model import Model, Step
 from apnc.outputs import Placing
 from apnc.rows import take
@@ -27,6 +27,7 @@ class Sampled:
     keys, numbers : arrays of shape (n,), of each row.
     Y : array of shape (n, m), the embedded rows.
     labels : array of shape (n,).
+    ids : array of shape (n, columns), ids that came along with the rows.
 
     """
 
@@ -34,6 +35,7 @@ class Sampled:
     numbers: Array
     Y: Array
     labels: Array
+    ids: Array
 
     def __add__(self, other: "Sampled") -> "Sampled":
         parts = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -61,7 +63,8 @@ class TakeSample:
         few = Chunk(chunk.index, take(chunk.rows, picked), chunk.weights[picked])
         for step in self.steps:
             few = step(few)
-        return Sampled(keys[picked], numbers[picked], few.rows, self.placing(few).labels).first()
+        labels, ids = self.placing(few).labels, row_ids(chunk.carry, picked)
+        return Sampled(keys[picked], numbers[picked], few.rows, labels, ids).first()
 
 
 def sample_of(job: Job, model: Model) -> Sampled:

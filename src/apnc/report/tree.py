@@ -7,8 +7,10 @@ import numpy as np
 
 from apnc.typing import Array
 
-#: Width of the picture, where branches begin, and the height of a leaf.
-WIDTH, LEFT, LEAF = 640, 42, 20
+#: Width of the picture, which the page stretches, and the height of a leaf in pixels.
+WIDTH, LEAF = 100, 20
+#: Share of the width that branches take up.
+REACH = 0.99
 
 
 @dataclass(frozen=True)
@@ -16,16 +18,16 @@ class Leaf:
     """A cluster at the left edge."""
 
     number: int
-    y: float
     color: str
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Branches as points of polylines, and leaves."""
+    """Branches as points of polylines, and leaves from top to bottom, each ``LEAF`` high."""
 
     lines: list[str]
     leaves: list[Leaf]
+    width: int
     height: int
 
 
@@ -40,10 +42,9 @@ def picture(linkage: Array, palette: Sequence[str]) -> Picture | None:
     # scipy places leaves at 5, 15, 25, ...
     lines = [
         " ".join(
-            f"{LEFT + (WIDTH - LEFT - 10) * d / reach:.1f},{LEAF * i / 10:.1f}"
-            for i, d in zip(across, along, strict=True)
+            f"{REACH * WIDTH * d / reach:.2f},{LEAF * i / 10:.1f}" for i, d in zip(across, along, strict=True)
         )
         for across, along in zip(found["icoord"], found["dcoord"], strict=True)
     ]
-    leaves = [Leaf(leaf, LEAF * (j + 0.5), palette[leaf]) for j, leaf in enumerate(found["leaves"])]
-    return Picture(lines, leaves, LEAF * len(leaves))
+    leaves = [Leaf(leaf, palette[leaf]) for leaf in found["leaves"]]
+    return Picture(lines, leaves, WIDTH, LEAF * len(leaves))

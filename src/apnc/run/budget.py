@@ -147,8 +147,8 @@ class Budget:
         share = CHUNK_BYTES if self.limit is None else (self.limit - NOMINAL_BASE) // CHUNKS_OF_LIMIT
         return max(LEAST_CHUNK_BYTES, min(CHUNK_BYTES, share))
 
-    def require(self, needs: Needs, sizes: Sizes, fitted: bool = False) -> None:
-        """Refuse a limit that is too small; name a sufficient limit or, before a fit, sizes that would fit."""
+    def require(self, needs: Needs, sizes: Sizes, instead: str | None = None) -> None:
+        """Refuse a limit that is too small; name a sufficient limit, and what to do instead: None: smaller sizes."""
         parts = needs(sizes, self)
         if self.limit is None or sum(parts.values()) <= self.free:
             return
@@ -161,7 +161,7 @@ class Budget:
         raise ValueError(
             f"memory_limit={show_bytes(self.limit)} is too small: this needs at least {show_bytes(enough.limit or 0)} "
             f"({show_bytes(self.base)} already in use; {shown}). Raise the "
-            f"limit{'' if fitted else self._instead(needs, sizes)}."
+            f"limit{self._instead(needs, sizes) if instead is None else instead}."
         )
 
     def _instead(self, needs: Needs, sizes: Sizes) -> str:

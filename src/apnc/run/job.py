@@ -46,13 +46,14 @@ class Job:
         """Compute type."""
         return compute_dtype(self.source)
 
-    def data(self, work_bytes: int, room: float = np.inf, keep: str | None = None) -> Data:
+    def data(self, work_bytes: int, room: float = np.inf, keep: str | None = None, ids: bool = False) -> Data:
         """The rows in chunks for work that needs ``work_bytes`` per row.
 
-        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to.
+        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to. With ``ids``,
+        ids of rows are found later, or come along if that is not possible.
         """
         store = None if keep is None else self.records.chunks(keep)
-        return self.source.data(replace(self.layout(work_bytes, room), store=store))
+        return self.source.data(replace(self.layout(work_bytes, room), store=store, ids=ids))
 
     def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
         """How rows are split: depends on the rows, the work and the given limit, never on the memory in use."""
@@ -74,7 +75,7 @@ class Job:
         def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
             return costs.applying(replace(self, budget=budget).problem(sizes))
 
-        self.budget.require(needs, sizes, fitted=True)
+        self.budget.require(needs, sizes, instead="")
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether a fit of these sizes stays within the memory limit."""

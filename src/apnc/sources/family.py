@@ -188,9 +188,10 @@ class Decode:
 
     def __call__(self, chunk: Chunk) -> Chunk:
         decoded: Decoded = self.source.decode(chunk.rows)
-        start, stop, _ = chunk.carry
+        start, stop, _, ids = chunk.carry
         n = n_rows(decoded.rows)
         if decoded.kept is not None:
             self.skipped[start] = stop - start - n
         weights = np.ones(n) if decoded.weights is None else decoded.weights
-        return Chunk(chunk.index, as_csr(decoded.rows), weights, SourceRows(start, stop, decoded.kept))
+        carry = SourceRows(start, stop, decoded.kept, ids)
+        return Chunk(chunk.index, as_csr(decoded.rows), weights, carry)

@@ -236,4 +236,6 @@ class TableSource(Source):
         """The same rows with these features; weights are kept if there are any."""
         weight = self.weight_column if self.weight_column in self._layout.types else None
         request = replace(self._request, columns=tuple(columns), exclude=(), weight=weight)
-        return type(self)(self.name, self._parts, request, self.drop_null)
+        selected = type(self)(self.name, self._parts, request, self.drop_null)
+        selected.paths = self.paths
+        return selected

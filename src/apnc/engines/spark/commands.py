@@ -48,7 +48,9 @@ def opened(spark: Any, data: str, request: Mapping[str, Any], format: str) -> So
     if format == "jsonl" and "object_field" not in asked:
         raise ValueError("With --engine spark, JSON lines need --object-field: the field that is the object.")
     frame = spark.read.format(name).options(**options).load(data)
-    return sources.open(frame, **asked)
+    source = sources.open(frame, **asked)
+    source.paths = (data,)
+    return source
 
 
 def check_target(target: str) -> None:

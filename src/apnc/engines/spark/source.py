@@ -82,7 +82,8 @@ class Remote(Source):
 
     def data(self, layout: Layout) -> Data:
         """Chunks on the Spark engine; samples are handled by the driver's cores."""
-        chunks = self.chunks(layout.rows_per_chunk(None, self.read_bytes)).map(Decode(self))
+        ids = self.id_columns if layout.ids else ()
+        chunks = self.chunks(layout.rows_per_chunk(None, self.read_bytes), ids).map(Decode(self))
         spread = Spread(layout.threads)
         return Data(chunks, None, compute_dtype(self), self.n_columns, spread=spread, here=False)
 
@@ -94,9 +95,11 @@ class Remote(Source):
         """Count missing values in tasks."""
         return self.chunks(n_rows).reduce(CountMissing(self), Missing.__add__)
 
-    def chunks(self, n_rows: int) -> SparkChunks:
-        """Chunks of at most ``n_rows`` undecoded rows."""
-        return SparkChunks(Rows(self.frame.select(*map(quoted, self.used))), Batches(n_rows))
+    def chunks(self, n_rows: int, ids: tuple[str, ...] = ()) -> SparkChunks:
+        """Chunks of at most ``n_rows`` undecoded rows, which carry the columns ``ids``."""
+        # Columns read in the same pass: in another one, partitions need not have the same rows in the same order.
+        columns = map(quoted, dict.fromkeys((*self.used, *ids)))
+        return SparkChunks(Rows(self.frame.select(*columns)), Batches(n_rows, ids))
 
     def identity(self) -> dict[str, Any]:
         """The columns in use and the files behind them."""
@@ -137,10 +140,10 @@ class FrameSource(Remote, TableSource):
         self._vectors = is_vector(self.frame.schema[feature].dataType)
         self.is_sparse = self._vectors and mostly_zero(_first_values(self.frame, feature, LOOK))
 
-    def chunks(self, n_rows: int) -> SparkChunks:
-        """Pieces of at most ``n_rows`` rows, not decoded."""
+    def chunks(self, n_rows: int, ids: tuple[str, ...] = ()) -> SparkChunks:
+        """Pieces of at most ``n_rows`` rows, not decoded, which carry the columns ``ids``."""
         self.refuse_problem()
-        return super().chunks(n_rows)
+        return super().chunks(n_rows, ids)
 
     def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
         """Array of shape (n, d) or CSR matrix, with NaN for null, and weights."""
