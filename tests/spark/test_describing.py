@@ -77,6 +77,33 @@ def test_descriptions(frame_of, km):
         np.testing.assert_allclose([c.score for c in one.contrasts], [c.score for c in two.contrasts])
 
 
+def test_ids(frame_of, km):
+    """Rows of a DataFrame have no numbers; their ids are carried with them."""
+    frame = frame_of(X[:600], 3, key=[f"r{i}" for i in range(600)])
+    source = on(frame, exclude=[], id_columns=["key", "id"])
+    for boundary in (False, True):
+        for one, two in zip(
+            km.prototypes(X[:600], boundary=boundary), km.prototypes(source, boundary=boundary), strict=True
+        ):
+            numbers = one.numbers.tolist()
+            assert two.ids == {"key": [f"r{i}" for i in numbers], "id": numbers}
+            assert two.numbers is None
+    found = km.describe(source)
+    first = km.prototypes(X[:600], n=1)[0].numbers[0]
+    assert f"prototypes: r{first} {first}, " in str(found)
+    assert found.to_dict()["clusters"][0]["prototypes"]["ids"]["id"][0] == first
+    assert all(examples.ids is None for examples in km.prototypes(on(frame.drop("key"))))
+
+
+def test_ids_on_a_report(frame_of, km, tmp_path):
+    source = on(frame_of(X, 3, key=[f"r-{i}" for i in range(len(X))]), exclude=["id"], id_columns=["key"])
+    km.report(source, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("r-") > 600, "on the map"
+    for examples in km.prototypes(source):
+        assert all(f"{name}" in text for name in examples.ids["key"])
+
+
 def test_sparse_vectors(spark, km):
     from pyspark.ml.linalg import Vectors
 
@@ -98,10 +125,10 @@ def test_sparse_vectors(spark, km):
 def test_objects(spark):
     frame = spark.createDataFrame([(i, word) for i, word in enumerate(WORDS)], ["id", "word"]).repartition(3)
     km = KernelKMeans(3, kernel=shared, random_state=0).fit(WORDS)
-    for one, two in zip(
-        km.prototypes(WORDS), km.prototypes(apnc.open(frame, object_field="word")), strict=True
-    ):
+    source = apnc.open(frame, object_field="word", id_columns=["id"])
+    for one, two in zip(km.prototypes(WORDS), km.prototypes(source), strict=True):
         assert one.rows == two.rows
+        assert two.ids == {"id": [WORDS.index(word) for word in two.rows]}
 
 
 def test_a_cut(frame_of, km, tmp_path):

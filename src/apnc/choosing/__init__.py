@@ -69,7 +69,7 @@ def choose(
     with job.running():
         sample = probe(job, checks.settings_of(trial, job.source))
         refuse_few(sample, ks)
-        job.progress.stage("choosing", len(sample), most_passes_over(sample, ks[-1]))
+        job.progress.stage("choosing", len(sample), most_passes_over(sample, ks))
         measured = measure(sample, ks, job.progress.rows)
     chosen = recommended(measured)
     choice = Choice(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from apnc.model import Model, Step
 from apnc.outputs import Ids, Placed, Placing
 from apnc.parameters.rules import Rule
 from apnc.rows import concatenate, take
+from apnc.run import costs
 from apnc.run.job import Job
 from apnc.sampling import Hash, OpaqueObjectError, content_hash
 from apnc.sources import Source
@@ -44,8 +46,9 @@ class Examples:
     ----------
     rows : the rows, in the container of the source (array, CSR matrix, list of objects).
     distances : distance of each to its centroid, in the kernel's space.
-    numbers : lowest row number of each in the source, int64; None on Spark, where rows have none.
-    ids : values of the id columns by name; None if the source has none, and on Spark.
+    numbers : lowest row number of each in the source, int64; None on Spark, where rows have no numbers: name
+        ``id_columns`` in ``apnc.open`` to know them.
+    ids : values of the id columns by name; None if the source has none. Of equal rows, those of one are given.
     others, margins : at a border, the other cluster, and by how much its centroid is farther away, as a share of that
         distance; else None.
 
@@ -88,16 +91,17 @@ class Prototypes:
 
 @dataclass(frozen=True)
 class Nominees:
-    """The best ``size`` distinct rows of each cluster so far: facts (of type ``FACTS``), by cluster and rank."""
+    """The best ``size`` distinct rows of each cluster so far, by cluster and rank; facts are of type ``FACTS``."""
 
     facts: Array
     rows: Any
+    ids: Array
     size: int
 
     def __add__(self, other: "Nominees") -> "Nominees":
-        facts = np.concatenate([self.facts, other.facts])
+        facts, ids = np.concatenate([self.facts, other.facts]), np.concatenate([self.ids, other.ids])
         kept = best(facts, self.size)
-        return Nominees(facts[kept], take(concatenate([self.rows, other.rows]), kept), self.size)
+        return Nominees(facts[kept], take(concatenate([self.rows, other.rows]), kept), ids[kept], self.size)
 
 
 def best(facts: Array, size: int) -> Array:
@@ -119,7 +123,7 @@ class Nominate:
     size : rows of each cluster.
     hashes : the content of each row as 64 bits.
     boundary : rank by the margin to the second nearest cluster, instead of the distance.
-    farthest : the largest distances are best.
+    farthest : those that outlier scores put farthest from their centroid are best.
 
     """
 
@@ -132,13 +136,24 @@ class Nominate:
         facts = np.zeros(len(chunk.weights), FACTS)
         facts["cluster"], facts["distance"] = placed.labels, placed.distance
         facts["hash"], facts["number"] = self.hashes(chunk), row_numbers(chunk.carry)
-        facts["rank"] = -facts["distance"] if self.farthest else facts["distance"]
+        facts["rank"] = -placed.remoteness if self.farthest else facts["distance"]
         if self.boundary:
             facts["other"], facts["margin"] = second_nearest(placed.distances, placed.labels)
             facts["rank"] = facts["margin"]
         present = np.flatnonzero(chunk.weights > 0)
         kept = present[best(facts[present], self.size)]
-        return Nominees(facts[kept], take(chunk.rows, kept), self.size)
+        return Nominees(facts[kept], take(chunk.rows, kept), carried_ids(chunk, kept), self.size)
+
+
+def carried_ids(chunk: Chunk, places: Array) -> Array:
+    """Ids of the rows at these places of a chunk, each a tuple in an array of objects; None if it carries none."""
+    found = np.full(len(places), None, dtype=object)
+    carry = chunk.carry
+    if getattr(carry, "ids", None) is not None:
+        rows = carry.ids.take(places if carry.kept is None else carry.kept[places])
+        for place, values in enumerate(zip(*(column.to_pylist() for column in rows.columns), strict=True)):
+            found[place] = values
+    return found
 
 
 def second_nearest(distances: Array, labels: Array) -> tuple[Array, Array]:
@@ -180,7 +195,8 @@ def prototypes(job: Job, model: Model, n: int = 5, boundary: bool = False) -> Pr
     n_clusters = clusters_of(model)
     if boundary and n_clusters < 2:
         raise ValueError("boundary=True needs at least 2 clusters; this model has one.")
-    data = data_of(job, model)
+    cost = partial(costs.describing, n_clusters=n_clusters, n_examples=AT_LEAST_ONE("n", n))
+    data = data_of(job, model, cost)
     found = reduced(data, examining(job, data, model, n, boundary), Nominees.__add__)
     warn_if_skipped(job.source.name, sum(data.skipped.values()))
     return Prototypes(by_cluster(found, n_clusters, job.source, boundary), boundary)
@@ -188,7 +204,7 @@ def prototypes(job: Job, model: Model, n: int = 5, boundary: bool = False) -> Pr
 
 def outliers(job: Job, model: Model, n: int = 5) -> tuple[Examples, ...]:
     """The ``n`` rows of each cluster that are farthest from its centroid, farthest first; one pass."""
-    data = data_of(job, model)
+    data = data_of(job, model, partial(costs.describing, n_clusters=clusters_of(model), n_examples=n))
     found = reduced(data, examining(job, data, model, n, farthest=True), Nominees.__add__)
     return by_cluster(found, clusters_of(model), job.source)
 
@@ -199,11 +215,15 @@ def clusters_of(model: Model) -> int:
     return model.clusters.n_clusters
 
 
-def data_of(job: Job, model: Model) -> Data:
-    """The rows in chunks sized for the embedding; a memory limit that is too small is refused."""
+def data_of(job: Job, model: Model, cost: costs.Cost = costs.applying, work_bytes: int = 0) -> Data:
+    """The rows in chunks sized for the embedding, or for ``work_bytes`` of each row if that is more.
+
+    A memory limit that is too small for what it costs is refused.
+    """
     coefficients = model.embedding.coefficients
-    job.require_to_apply(coefficients.n_landmarks, coefficients.n_components)
-    return job.data(model.embedding.work_bytes(job.source.held, job.dtype))
+    job.require_to_apply(coefficients.n_landmarks, coefficients.n_components, cost)
+    work = max(work_bytes, model.embedding.work_bytes(job.source.held, job.dtype))
+    return replace(job, source=job.source.with_ids()).data(work)
 
 
 def examining(
@@ -211,7 +231,7 @@ def examining(
 ) -> Examine:
     """How a chunk is examined."""
     hashes = number_hash if data.by_number else content_hash
-    nominate = Nominate(AT_LEAST_ONE("n", n), hashes, boundary, farthest)
+    nominate = Nominate(n, hashes, boundary, farthest)
     return Examine(tuple(model.embedding.steps(job.dtype)), Placing.of(model), nominate)
 
 
@@ -230,7 +250,7 @@ def by_cluster(
     found: Nominees, n_clusters: int, source: Source, boundary: bool = False
 ) -> tuple[Examples, ...]:
     """The nominated rows of each cluster, with their ids."""
-    facts, ids = found.facts, ids_of(found.facts["number"], source)
+    facts, ids = found.facts, ids_of(found.facts["number"], found.ids, source)
     examples = []
     for cluster in range(n_clusters):
         where = np.flatnonzero(facts["cluster"] == cluster)
@@ -248,10 +268,12 @@ def by_cluster(
     return tuple(examples)
 
 
-def ids_of(numbers: Array, source: Source) -> dict[str, list[Any]]:
-    """Values of the id columns of these rows, by name; none if there are no such columns, or if they are remote."""
-    if not source.id_columns or source.remote or not len(numbers):
+def ids_of(numbers: Array, carried: Array, source: Source) -> dict[str, list[Any]]:
+    """Values of the id columns of these rows, by name; none if there are no such columns."""
+    if not source.id_columns or not len(numbers):
         return {}
+    if source.remote:
+        return dict(zip(source.id_columns, map(list, zip(*carried, strict=True)), strict=True))
     ascending, places = np.unique(numbers, return_inverse=True)
     columns = Ids(source.id_columns, source.ids(ID_ROWS), lambda: 0).take(ascending)
     found = {name: column.to_pylist() for name, column in columns.items()}

@@ -192,11 +192,15 @@ class Layout:
 
 
 class SourceRows(NamedTuple):
-    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all."""
+    """The carry of a source's chunk: rows ``start`` up to ``stop``; ``kept`` are those not skipped, None means all.
+
+    ``ids`` is an Arrow batch with the id columns of all of them, if ids cannot be found by row number.
+    """
 
     start: int
     stop: int
     kept: Array | None = None
+    ids: Any = None
 
 
 def row_numbers(carry: SourceRows) -> Array:

@@ -76,7 +76,8 @@ def points_of(job: Job, model: Model, sampled: Sampled) -> Points:
     shares = Placing.of(model)(Chunk(0, Y, np.ones(len(Y)))).membership
     places = placed(Y, labels, shares, model.clusters.centers, layout(between(model)))
     numbers = None if job.source.remote else sampled.numbers
-    return Points(places, labels, row_names(numbers, ids_of(sampled.numbers, job.source), len(labels)))
+    ids = ids_of(sampled.numbers, sampled.ids, job.source)
+    return Points(places, labels, row_names(numbers, ids, len(labels)))
 
 
 def of_certificate(certificate: Any) -> list[Answer]:

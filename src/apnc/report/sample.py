@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apnc.describing.examples import data_of, number_hash
+from apnc.describing.examples import carried_ids, data_of, number_hash
 from apnc.engines.contract import Chunk
 from apnc.engines.local import row_numbers
 from apnc.model import Model, Step
@@ -25,6 +25,7 @@ class Sampled:
     Attributes
     ----------
     keys, numbers : arrays of shape (n,), of each row.
+    ids : array of shape (n,), their ids if chunks carry them.
     Y : array of shape (n, m), the embedded rows.
     labels : array of shape (n,).
 
@@ -32,6 +33,7 @@ class Sampled:
 
     keys: Array
     numbers: Array
+    ids: Array
     Y: Array
     labels: Array
 
@@ -61,7 +63,8 @@ class TakeSample:
         few = Chunk(chunk.index, take(chunk.rows, picked), chunk.weights[picked])
         for step in self.steps:
             few = step(few)
-        return Sampled(keys[picked], numbers[picked], few.rows, self.placing(few).labels).first()
+        ids, labels = carried_ids(chunk, picked), self.placing(few).labels
+        return Sampled(keys[picked], numbers[picked], ids, few.rows, labels).first()
 
 
 def sample_of(job: Job, model: Model) -> Sampled:

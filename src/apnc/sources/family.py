@@ -100,6 +100,10 @@ class Source(ABC):
         """Values of the id columns by name, of all rows in order, skipped or not; at most ``n_rows`` at a time."""
         raise SourceError(f"{self.name} has no id columns.")
 
+    def with_ids(self) -> Self:
+        """The same rows; if they have no numbers by which ``ids`` finds theirs, their chunks carry the id columns."""
+        return self
+
     def data(self, layout: Layout) -> Data:
         """The rows in chunks: read piece by piece on a separate thread, and decoded by the workers."""
         pieces = Stream(self, layout.rows_per_chunk(None, self.read_bytes))
@@ -176,9 +180,9 @@ class Decode:
 
     def __call__(self, chunk: Chunk) -> Chunk:
         decoded: Decoded = self.source.decode(chunk.rows)
-        start, stop, _ = chunk.carry
+        start, stop, _, ids = chunk.carry
         n = n_rows(decoded.rows)
         if decoded.kept is not None:
             self.skipped[start] = stop - start - n
         weights = np.ones(n) if decoded.weights is None else decoded.weights
-        return Chunk(chunk.index, as_csr(decoded.rows), weights, SourceRows(start, stop, decoded.kept))
+        return Chunk(chunk.index, as_csr(decoded.rows), weights, SourceRows(start, stop, decoded.kept, ids))

@@ -22,9 +22,10 @@ SCALARS = {np.dtype(np.int32): "int", np.dtype(np.float32): "float", np.dtype(np
 
 @dataclass(frozen=True)
 class Batches:
-    """Splits the Arrow batches of a partition into chunks of at most ``n_rows`` rows."""
+    """Splits the Arrow batches of a partition into chunks of at most ``n_rows`` rows, with the columns ``ids``."""
 
     n_rows: int
+    ids: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterable[Any], position: int) -> Iterator[Chunk]:
         index, start = position * MOST_CHUNKS, 0
@@ -33,7 +34,8 @@ class Batches:
                 rows = batch.slice(first, self.n_rows)
                 place = Place(f"{NAME}, partition {position}")
                 piece = Piece(Packed([rows], [(place, start)]), start, rows.num_rows, place.text)
-                yield Chunk(index, piece, np.empty(0), SourceRows(start, start + rows.num_rows))
+                ids = rows.select(self.ids) if self.ids else None
+                yield Chunk(index, piece, np.empty(0), SourceRows(start, start + rows.num_rows, None, ids))
                 index, start = index + 1, start + rows.num_rows
 
 

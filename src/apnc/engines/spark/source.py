@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import pyarrow as pa
@@ -70,11 +70,13 @@ class Remote(Source):
     ----------
     frame : the DataFrame.
     used : names of the columns that tasks read.
+    carried : id columns that chunks carry with their rows.
 
     """
 
     frame: Any
     used: tuple[str, ...]
+    carried: tuple[str, ...] = ()
     remote = True
     engine = "Spark"
     memory = "on Spark, memory is set by spark.executor.memory"
@@ -96,7 +98,14 @@ class Remote(Source):
 
     def chunks(self, n_rows: int) -> SparkChunks:
         """Chunks of at most ``n_rows`` undecoded rows."""
-        return SparkChunks(Rows(self.frame.select(*map(quoted, self.used))), Batches(n_rows))
+        names = dict.fromkeys((*self.used, *self.carried))
+        return SparkChunks(Rows(self.frame.select(*map(quoted, names))), Batches(n_rows, self.carried))
+
+    def with_ids(self) -> Self:
+        """The same rows, whose chunks carry the id columns."""
+        found = object.__new__(type(self))
+        vars(found).update(vars(self), carried=self.id_columns)
+        return found
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
         """The DataFrame with a model's output as an additional column, or several if it has fields."""
