@@ -1,7 +1,7 @@
 """A fitted model: everything that prediction needs, and the results of the fit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,15 @@ class EmbeddingModel:
         return steps if self.scaling is None else [Scale(self.scaling, dtype), *steps]
 
     @property
+    def diagonal(self) -> float | None:
+        """k(x, x), if it is the same for all x, and k(x, x) - |y|^2 is what the landmarks do not span; else None."""
+        found = self.coefficients
+        of_products = found.discrepancy.of_products and all(block.of_kernel for block in found.blocks)
+        # Rows of a normalised kernel are scaled to norm 1.
+        known = of_products and found.beta == 1 and not self.kernel.unit
+        return self.kernel.same_diagonal if known else None
+
+    @property
     def landmarks(self) -> Any:
         """L, the landmarks of all blocks."""
         return concatenate([block.landmarks for block in self.coefficients.blocks])
@@ -144,7 +153,7 @@ class Clusters:
         """The distances of each cluster's rows, in bins; None if they are not known."""
         if self.groups is None or self.quantiles is None:
             return self.quantiles
-        return Quantiles(self.quantiles.unit, sums_of_groups(self.quantiles.weights, self.groups))
+        return replace(self.quantiles, weights=sums_of_groups(self.quantiles.weights, self.groups))
 
     def clusters_of(self, labels: Array) -> Array:
         """Clusters of rows whose nearest centroids are given, int32."""

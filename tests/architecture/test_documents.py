@@ -17,7 +17,10 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 @pytest.mark.parametrize(
     "page",
-    ["docs/choosing.md", "docs/extending.md", "docs/sources.md", "docs/model-files.md", "docs/baselines.md"],
+    [
+        f"docs/{name}.md"
+        for name in ("choosing", "explaining", "extending", "sources", "model-files", "baselines")
+    ],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_examples_in_the_documents(page, tmp_path, monkeypatch):

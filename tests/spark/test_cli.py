@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 
 import apnc
 import apnc.cli
@@ -96,6 +96,23 @@ def test_describe_and_more_columns(folder):
     done = run(folder, "describe", "three.apnc", "digits.parquet", "--json", *MASTER)
     sizes = [cluster["size"] for cluster in json.loads(done.stdout)["clusters"]]
     assert sizes == np.bincount(here["label"]).tolist()
+    ids = [cluster["prototypes"]["ids"]["key"] for cluster in json.loads(done.stdout)["clusters"]]
+    assert [set(here["label"].to_numpy()[some]) for some in ids] == [{0}, {1}, {2}]
+
+
+def test_choose(folder):
+    X, _ = make_blobs(600, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    columns = {"key": np.arange(600), "x": X[:, 0], "y": X[:, 1]}
+    pq.write_table(pa.table(columns), folder / "groups.parquet")
+    choose = ("choose", "groups.parquet", "--id-columns", "key", "--k-max", "5", "--json", "--quiet")
+    there = json.loads(run(folder, *choose, *MASTER, "--labels", "chosen.parquet").stdout)
+    here = json.loads(run(folder, *choose, "--labels", "chosen-here.parquet").stdout)
+    assert there["clusters"] == here["clusters"] == 3
+    assert there["reason"] == here["reason"]
+    for name, values in here["table"].items():
+        np.testing.assert_allclose(there["table"][name], values, rtol=1e-5, atol=1e-6, err_msg=name)
+    found = [labels_in(folder / name) for name in ("chosen.parquet", "chosen-here.parquet")]
+    np.testing.assert_array_equal(*found)
 
 
 def test_spark_submit_with_a_kernel_function(folder):

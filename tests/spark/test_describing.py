@@ -132,10 +132,10 @@ def test_sparse_vectors(spark, km):
 def test_objects(spark):
     frame = spark.createDataFrame([(i, word) for i, word in enumerate(WORDS)], ["id", "word"]).repartition(3)
     km = KernelKMeans(3, kernel=shared, random_state=0).fit(WORDS)
-    for one, two in zip(
-        km.prototypes(WORDS), km.prototypes(apnc.open(frame, object_field="word")), strict=True
-    ):
+    source = apnc.open(frame, object_field="word", id_columns=["id"])
+    for one, two in zip(km.prototypes(WORDS), km.prototypes(source), strict=True):
         assert one.rows == two.rows
+        assert two.ids == {"id": [WORDS.index(word) for word in two.rows]}
 
 
 def test_a_cut(frame_of, km, tmp_path):

@@ -1,6 +1,7 @@
 """Choosing the number of clusters: measures against naive loops, and recommendations on data that are known."""
 
 import sys
+import tracemalloc
 from dataclasses import replace
 from itertools import combinations
 
@@ -15,11 +16,15 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import apnc
 from apnc import KernelEmbedding, KernelKMeans, SpectralClustering, checks, choose, stability_scorer
-from apnc.choosing import Measures, agreement, measuring, pictures, rule, scorer, valleys
-from apnc.choosing.probe import probe
+from apnc.choosing import Measures, agreement, measuring, pictures, rule, scorer, starts, valleys
+from apnc.choosing.probe import probe, sampling_within_limit
 from apnc.choosing.starts import Clustering, merging
 from apnc.discrepancy import Euclidean, Manhattan
+from apnc.engines.local import Spread
 from apnc.progress import Progress
+from apnc.run import costs
+from apnc.run.budget import Budget
+from apnc.settings import Sizes
 
 SMALL = {"n_landmarks": 80, "n_init": 4, "random_state": 0, "n_jobs": 1}
 KS = range(2, 8)
@@ -118,7 +123,7 @@ def test_a_gap_is_a_valley_and_a_plateau_is_none():
 def test_merging_is_that_of_ward():
     rng = np.random.default_rng(0)
     centroids = rng.normal(size=(12, 3))
-    merged = merging(centroids, np.ones(12))
+    merged = merging(centroids, np.ones(12), range(2, 12))
     tree = linkage(centroids, "ward")
     for k in range(2, 12):
         parts = fcluster(tree, k, "maxclust")
@@ -249,6 +254,78 @@ def test_weights_are_repetitions(four):
     assert weighted.measures == repeated.measures
     assert weighted.n_clusters == repeated.n_clusters == 4
     assert weighted.estimator.cluster_sizes_.sum() == weights.sum()
+
+
+def test_starts_advanced_one_by_one_end_at_the_same_centroids(four):
+    Y, weights, ks = four[0].astype(np.float32), np.ones(len(four[0])), [2, 4, 5]
+    together = Clustering(Euclidean(), 3)
+    alone = replace(together, room=0.0)
+    many = [np.zeros((k, 2)) for k in ks for _ in range(3)]
+    assert [len(some) for some in together.groups(many, *Y.shape)] == [9]
+    assert [len(some) for some in alone.groups(many, *Y.shape)] == [1] * 9
+    some = replace(together, room=3.5 * costs.start_bytes(2, 2, len(Y), 1))
+    sizes = [[len(start) for start in group] for group in some.groups(many, *Y.shape)]
+    assert sizes[0] == [2, 2, 2]
+    assert [k for group in sizes for k in group] == [2, 2, 2, 4, 4, 4, 5, 5, 5]
+    expected = together.centroids(Y, weights, ks, 0)
+    for other in (alone, some):
+        for k, centroids in other.centroids(Y, weights, ks, 0).items():
+            np.testing.assert_array_equal(centroids, expected[k])
+
+
+def test_a_memory_limit_shrinks_the_sample_before_the_landmarks(four):
+    def sampled(limit, **options):
+        km = KernelKMeans(20, memory_limit=limit, random_state=0, **options)
+        job = km._job(np.zeros((100, 4)), reset=True)
+        # The memory in use does not matter.
+        job = replace(job, budget=Budget(job.budget.limit, 0))
+        found = sampling_within_limit(job, checks.settings_of(km, job.source))
+        return found.least_seeding, found.most_landmarks
+
+    assert sampled("4GB") == (8192, np.inf)
+    sizes = [sampled(f"{limit}MB") for limit in range(460, 1500, 20)]
+    assert [n for n, _ in sizes] == sorted(n for n, _ in sizes)
+    assert {n for n, _ in sizes} == {2048, 4096, 8192}
+    assert {n for n, most in sizes if most < np.inf} == {2048}
+
+
+def traced(work):
+    tracemalloc.start()
+    found = work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found, peak
+
+
+def test_a_tight_memory_limit_is_kept(four, monkeypatch):
+    """The limit that the refusal names is one that is kept."""
+    monkeypatch.setattr(Budget, "now", lambda limit: Budget(limit, 0))
+
+    def found(limit):
+        options = {"n_landmarks": 200, "n_components": 200, "n_jobs": 2, "random_state": 0}
+        return choose(four[0], KernelKMeans(memory_limit=limit, **options), KS, fit=False)
+
+    found(None)
+    with pytest.raises(ValueError, match="memory_limit=50MB is too small: this needs at least") as refused:
+        found(50_000_000)
+    limit = int(str(refused.value).split("needs at least ")[1].split("MB")[0]) * 1_000_000
+    tight, peak = traced(lambda: found(limit))
+    assert tight.n_clusters == 4
+    assert peak <= limit - costs.SLACK
+
+
+def test_starts_are_advanced_together_as_far_as_there_is_room(monkeypatch):
+    monkeypatch.setattr(starts, "SAMPLE_ITERATIONS", 2)
+    Y = np.random.default_rng(0).normal(size=(300, 300)).astype(np.float32)
+    ks = [2, *range(24, 34)]
+    roomy = Clustering(Euclidean(), 5, Spread(2), threads=2)
+    one = costs.start_bytes(ks[-1], 300, 300, 2)
+    expected, most = traced(lambda: roomy.centroids(Y, np.ones(300), ks, 0))
+    found, peak = traced(lambda: replace(roomy, room=one).centroids(Y, np.ones(300), ks, 0))
+    for k in ks:
+        np.testing.assert_array_equal(found[k], expected[k])
+    problem = costs.Problem(Sizes(300, 300, ks[-1], 600, 0), 0, 0, 0, 8, 2, 0)
+    assert peak <= sum(costs.choosing(problem, 600, one).values()) - costs.SLACK < most
 
 
 def test_sparse_rows_objects_files_and_a_memory_limit(four, tmp_path):

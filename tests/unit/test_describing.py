@@ -1,5 +1,7 @@
 """Prototypes, descriptions and trees of clusters, against naive loops and scipy."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -19,6 +21,9 @@ from apnc.describing.contrasts import PRIOR, log_odds
 from apnc.describing.merging import ward
 from apnc.engines.contract import SourceRows
 from apnc.engines.local import row_ids
+from apnc.run import costs
+from apnc.run.budget import Budget
+from apnc.settings import Sizes
 
 X, _ = make_blobs(300, 3, centers=4, random_state=3)
 X = np.concatenate([X, X[:60]])
@@ -154,6 +159,56 @@ def test_ids_of_prototypes(tmp_path, km):
     for examples, expected in zip(found, km.prototypes(X), strict=True):
         assert examples.ids == {"name": [f"r{i}" for i in expected.numbers]}
         np.testing.assert_array_equal(examples.numbers, expected.numbers)
+
+
+def test_ids_of_frames_in_memory(km):
+    names = [f"r{i}" for i in range(len(X))]
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(name=names, group=np.arange(len(X)) % 7)
+    for table in (frame, pa.Table.from_pandas(frame)):
+        source = apnc.open(table, id_columns=["name", "group"])
+        found = km.describe(source)
+        for cluster, expected in zip(found.clusters, km.prototypes(X), strict=True):
+            numbers = expected.numbers.tolist()
+            ids = {"name": [f"r{i}" for i in numbers], "group": [i % 7 for i in numbers]}
+            assert cluster.prototypes.ids == ids
+            assert "prototypes: " + ", ".join(f"r{i} {i % 7}" for i in numbers) in str(found)
+
+
+def test_sums_by_feature_count_towards_the_memory_limit(monkeypatch):
+    """As many as clusters times features, for every chunk in flight."""
+    rows = np.random.default_rng(0).normal(size=(400, 5000))
+    km = KernelKMeans(50, n_landmarks=60, n_init=1, max_iter=2, n_jobs=2, random_state=0).fit(rows)
+    km.set_params(memory_limit="500MB")
+    monkeypatch.setattr(Budget, "now", lambda limit: Budget(500_000_000, 400_000_000))
+    km.predict(rows)
+    with pytest.raises(
+        ValueError, match=r"memory_limit=500MB is too small.*sums by cluster and feature 14MB"
+    ):
+        km.describe(rows)
+    words = sparse.random_array((400, 5000), density=0.002, rng=1, format="csr")
+    text = KernelKMeans(50, kernel="cosine", n_landmarks=60, n_init=1, max_iter=2, random_state=0).fit(words)
+    assert len(text.set_params(memory_limit="500MB").describe(words)) == 50
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_descriptions_take_no_more_memory_than_they_are_priced_at(kind):
+    rng = np.random.default_rng(0)
+    if kind == "dense":
+        rows, options = rng.normal(size=(1500, 3000)), {}
+    else:
+        rows = sparse.random_array((1500, 20_000), density=0.01, rng=1, format="csr")
+        options = {"kernel": "cosine"}
+    km = KernelKMeans(60, n_landmarks=60, n_init=1, max_iter=2, n_jobs=2, random_state=0, **options).fit(rows)
+    km.describe(rows[:200])
+    job = km.set_params(memory_limit="1GB")._job(rows)
+    problem = job.problem(Sizes(60, km.n_components_, 0, len(km.labels_), 0))
+    parts = costs.describing(problem, 60, 5, rows.shape[1], kind == "sparse")
+    tracemalloc.start()
+    km.describe(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= sum(parts.values()) - costs.SLACK
+    assert peak > parts["sums by cluster and feature"] / 4, "not far too much either"
 
 
 def test_rows_without_weight_are_not_described(km):

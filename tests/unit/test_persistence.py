@@ -828,6 +828,7 @@ WRONG = {
     f"{C}.sizes": ["model_clusters_centroids.npy", True],
     f"{C}.quantiles": [1, {}, {"type": "Euclidean"}, {"type": "Quantiles", "unit": 1.0}],
     f"{C}.quantiles.unit": [0, None, "1", 0.3],
+    f"{C}.quantiles.diagonal": [0, -1.0, "1", 1e999],
     f"{C}.groups": ["model_clusters_sizes.npy", 1, [0, 0, 0]],
     "members": [None, [], {}],
     "version": ["1", None, 0, 1.0, True],

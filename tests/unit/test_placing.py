@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import apnc
 from apnc import KernelKMeans, SpectralClustering
-from apnc.clustering.quantiles import N_BINS, Quantiles, bins_of, unit_near, weights_by_bin
+from apnc.clustering.quantiles import N_BINS, Binned, Quantiles, bins_of, unit_near
 from apnc.outputs import several
 from apnc.outputs.placing import softened
 
@@ -30,6 +31,10 @@ def shared(A, B):
 
 def gram(A):
     return np.exp(-((A[:, None] - A) ** 2).sum(axis=2) / 20)
+
+
+def gram_between(A, B):
+    return np.exp(-((np.asarray(A)[:, None] - np.asarray(B)) ** 2).sum(axis=2))
 
 
 CASES = {
@@ -51,6 +56,15 @@ def fitted(request):
 def own_distances(km, rows):
     distances = km.transform(rows)
     return distances, distances[np.arange(len(distances)), km.predict(rows)]
+
+
+def remoteness(km, rows):
+    """Squared distances to the own centroid; with an rbf kernel and L2, d^2 / (r^2 - d^2) with the whole distance."""
+    squares = own_distances(km, rows)[1] ** 2
+    if km._model.clusters.quantiles.diagonal is None:
+        return squares
+    whole = squares + np.maximum(0, 1 - 1e-6 - (km.embed(rows).astype(float) ** 2).sum(axis=1))
+    return whole / (1 - 1e-6 + (km.cluster_centers_[km.predict(rows)] ** 2).sum(axis=1) - whole)
 
 
 def test_membership_is_a_softmax(fitted):
@@ -91,12 +105,12 @@ def test_nearest_centroids_share_1_without_any_spread():
 def test_outlier_scores_are_quantiles_of_the_cluster(fitted):
     """Between the shares of rows below and above the bin, whose width is at most a sixteenth of the square."""
     km, rows = fitted
-    _, own = own_distances(km, rows)
+    squares = remoteness(km, rows)
     labels, found = km.labels_, km.outlier_score(rows)
     assert ((found >= 0) & (found <= 1)).all()
     for i, score in enumerate(found):
-        others = own[labels == labels[i]] ** 2
-        low, high = own[i] ** 2 / (1 + 1.001 / 16), own[i] ** 2 * (1 + 1.001 / 16)
+        others = squares[labels == labels[i]]
+        low, high = squares[i] / (1 + 1.001 / 16), squares[i] * (1 + 1.001 / 16)
         assert (others < low).mean() - 1e-9 <= score <= (others <= high).mean() + 1e-9
 
 
@@ -137,11 +151,80 @@ def test_bins_are_monotone_and_scores_too(squares, mean, k):
     if inner.sum() > 1:
         apart = np.log2(squares[inner].max() / squares[inner].min()) if squares[inner].min() else 0
         assert abs((bins[inner].max() - bins[inner].min()) / 16 - apart) < 0.2
-    quantiles = Quantiles(unit, weights_by_bin(labels, squares, np.ones(30), k, unit))
+    quantiles = Quantiles(unit, Binned.of(labels, squares, np.ones(30), k, unit).weights)
     quantiles.check()
     one = quantiles.scores(np.zeros(30, int), squares)
     assert ((one >= 0) & (one <= 1)).all()
     assert (np.diff(one[order]) >= -1e-12).all()
+
+
+def test_rows_far_from_all_landmarks_are_outliers():
+    """A narrow kernel puts them near 0, which is nearer to a centroid than most rows are."""
+    km = KernelKMeans(3, gamma=2.0, n_landmarks=300, random_state=0).fit(X)
+    far = np.array([[50.0, -50, 50], [-90, 0, 0]])
+    assert (km.embed(far) == 0).all()
+    own = own_distances(km, X)[1][km.labels_ == km.predict(far)[0]]
+    assert own_distances(km, far)[1][0] < np.quantile(own, 0.9)
+    np.testing.assert_allclose(km.outlier_score(far), 1, atol=1e-6)
+    assert np.quantile(km.outlier_score(X), [0.25, 0.5, 0.75]) == pytest.approx([0.25, 0.5, 0.75], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "diagonal"),
+    [
+        ({}, 1.0),
+        ({"kernel": "laplacian"}, 1.0),
+        ({"embedding": "ensemble"}, 1.0),
+        ({"embedding": "stable"}, None),
+        ({"embedding": "neighbours"}, None),
+        ({"kernel": "polynomial"}, None),
+        ({"kernel": "polynomial", "normalize_kernel": True}, None),
+        ({"kernel": gram_between}, None),
+    ],
+)
+def test_where_the_rest_of_a_row_is_known(options, diagonal):
+    km = KernelKMeans(3, random_state=0, **options).fit(X)
+    assert km._model.clusters.quantiles.diagonal == diagonal
+    assert km.cut(2)._model.clusters.cluster_quantiles.diagonal == diagonal
+
+
+def test_models_saved_with_distances_in_the_embedding_score_by_them(tmp_path):
+    km = KernelKMeans(3, gamma=20.0, n_landmarks=40, random_state=0).fit(X)
+    squares = own_distances(km, X)[1] ** 2
+    clusters = km._model.clusters
+    unit = unit_near(squares.mean())
+    bins = Binned.of(km.labels_, squares, np.ones(len(X)), 3, unit).weights
+    km._model = replace(km._model, clusters=replace(clusters, quantiles=Quantiles(unit, bins)))
+    path = km.save(tmp_path / "km.apnc")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members["schema.json"])
+    del schema["model"]["clusters"]["quantiles"]["diagonal"]
+    with zipfile.ZipFile(tmp_path / "old.apnc", "w") as archive:
+        for name, content in {**members, "schema.json": json.dumps(schema)}.items():
+            archive.writestr(name, content)
+    expected = Quantiles(unit, bins).scores(km.labels_, squares)
+    np.testing.assert_allclose(apnc.load(tmp_path / "old.apnc").outlier_score(X), expected, atol=1e-9)
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=6), st.integers(1, 3), st.integers(0, 99))
+@settings(max_examples=50, deadline=None)
+def test_bins_of_parts_add_up(sizes, k, seed):
+    """Rows that wait, rows in a table, and sums of both."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for size in sizes:
+        labels, squares = rng.integers(0, k, size).astype(np.int32), rng.exponential(size=size)
+        parts.append((labels, squares, rng.integers(0, 3, size).astype(float)))
+    expected = np.zeros((k, N_BINS))
+    for labels, squares, weights in parts:
+        np.add.at(expected, (labels, bins_of(squares, 1.0)), weights)
+    found = [Binned.of(*part, k, 1.0) for part in parts]
+    middle = len(found) // 2 or 1
+    halves = [sum(some[1:], some[0]) for some in (found[:middle], found[middle:]) if some]
+    total = sum(halves[1:], halves[0])
+    np.testing.assert_array_equal(total.weights, expected)
+    assert len(sizes) == 1 or sum(len(cells) for cells, _ in total.waiting) < k * N_BINS
 
 
 def test_a_cluster_without_rows_scores_1():

@@ -54,6 +54,19 @@ def test_the_page_holds_everything(page):
     assert len(text) < 5e6
 
 
+def test_ids_are_shown(iris, tmp_path):
+    X, names = iris
+    table = pa.table({"key": [f"flower-{i}" for i in range(150)], **dict(zip(names, X.T, strict=True))})
+    source = apnc.open(table, id_columns=["key"])
+    km = KernelKMeans(3, random_state=0).fit(source)
+    km.report(source, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    for examples in km.prototypes(source, n=5):
+        assert all(name in text for name in examples.ids["key"])
+    assert "row 1" not in text
+    assert text.count("flower-") > 150, "on the map, too"
+
+
 def test_text_in_the_data_stays_text(page):
     text = page.read_text()
     assert ATTACK not in text

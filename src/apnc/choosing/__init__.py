@@ -88,7 +88,7 @@ def compared(trial: Any, X: Any, sample_weight: Any, ks: list[int], shown: Progr
             job, settings = trial._begun(job, settings, kept, n_clusters=ks)
         sample = probe(job, settings)
         refuse_few(sample, ks)
-        job.progress.stage("choosing", len(sample), most_passes_over(sample, ks[-1]))
+        job.progress.stage("choosing", len(sample), most_passes_over(sample, ks))
         measured = measure(sample, ks, job.progress.rows, job.records)
     chosen = recommended(measured)
     return Choice(

@@ -11,6 +11,7 @@ from apnc.choosing.agreement import adjusted_rand, prediction_strength
 from apnc.choosing.probe import Probe
 from apnc.choosing.starts import Clustering
 from apnc.choosing.valleys import means_of, worst_valley
+from apnc.clustering.lloyd import OnPass
 from apnc.clustering.seeding import SAMPLE_ITERATIONS
 from apnc.engines.blas import one_thread
 from apnc.run.records import NO_RECORDS, Records
@@ -82,9 +83,16 @@ def n_halvings(probe: Probe) -> int:
     return int(np.clip(ROWS_HALVED // len(probe), 1, MOST_HALVINGS))
 
 
-def most_passes_over(probe: Probe, k: int) -> int:
+def most_passes_over(probe: Probe, ks: Sequence[int]) -> int:
     """The most passes over the sample that the measures take, the null's included."""
-    return (n_halvings(probe) + 1) * (k - 1 + 2 * SAMPLE_ITERATIONS)
+    starts = [np.empty((k, 0)) for k in ks for _ in range(probe.n_init)]
+    groups = sum(1 for _ in clustering(probe).groups(starts, *probe.half))
+    return (n_halvings(probe) + 1) * (max(ks) - 1 + 2 * groups * SAMPLE_ITERATIONS)
+
+
+def clustering(probe: Probe, on_pass: OnPass | None = None) -> Clustering:
+    """How halves of the sample are clustered."""
+    return Clustering(probe.discrepancy, probe.n_init, probe.spread, on_pass, probe.room, probe.threads)
 
 
 def halving(
@@ -96,9 +104,8 @@ def halving(
     halves = [np.sort(order[::2]), np.sort(order[1::2])]
     found = []
     for part, half in enumerate(halves):
-        on_pass = partial(on_rows, len(half))
-        clustering = Clustering(probe.discrepancy, probe.n_init, probe.spread, on_pass)
-        found.append(clustering.centroids(probe.Y[half], probe.weights[half], ks, seed + part))
+        how = clustering(probe, partial(on_rows, len(half)))
+        found.append(how.centroids(probe.Y[half], probe.weights[half], ks, seed + part))
     return {k: compared(probe, halves, [centroids[k] for centroids in found]) for k in ks}
 
 
@@ -128,13 +135,20 @@ def structureless(probe: Probe) -> Probe:
     """A Gaussian sample with the mean and covariance of Y, all of weight 1."""
     shares = probe.weights / probe.weights.sum()
     mean = shares @ probe.Y
-    centred = probe.Y - mean
     with one_thread():
-        variances, directions = linalg.eigh((centred * shares[:, None]).T @ centred)
+        variances, directions = linalg.eigh(covariance(probe.Y, mean, shares))
         normal = np.random.default_rng(derive(probe.seed, "structureless")).normal(size=probe.Y.shape)
         normal *= np.sqrt(np.maximum(variances, 0.0))
-        Y = mean + normal @ directions.T
+        Y = normal @ directions.T
+    Y += mean
     return replace(probe, Y=Y.astype(np.float32), weights=np.ones(len(probe)), rows=None)
+
+
+def covariance(Y: Array, mean: Array, shares: Array) -> Array:
+    """The weighted covariance of Y, shape (m, m)."""
+    centred = Y - mean
+    centred *= np.sqrt(shares)[:, None]
+    return np.asarray(centred.T @ centred)
 
 
 def eigengap(eigenvalues: Array | None, k: int) -> dict[str, float]:

@@ -1,15 +1,17 @@
 """k-means on a sample for every number of clusters at once: one seeding for all of them, and shared passes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from apnc.clustering.groups import means_of_groups
 from apnc.clustering.lloyd import OnPass, SumStacked, add_stacked, refine_stacked
 from apnc.clustering.seeding import SAMPLE_ITERATIONS, greedy_k_means_plus_plus
-from apnc.discrepancy import Discrepancy
-from apnc.discrepancy.nearest import PartialSums
+from apnc.describing.merging import Tree, positive, ward
+from apnc.discrepancy import Discrepancy, Euclidean
 from apnc.engines.contract import Chunks, SingleChunk
+from apnc.run.costs import start_bytes
 from apnc.typing import Array
 
 #: Convergence on a sample, as for the starts of a fit.
@@ -26,6 +28,8 @@ class Clustering:
     n_init : starts for each number of clusters.
     spread : how a sample is distributed over the cores.
     on_pass : called after each pass over a sample.
+    room : bytes for starts that share passes; their results do not depend on it.
+    threads : number of workers.
 
     """
 
@@ -33,6 +37,8 @@ class Clustering:
     n_init: int
     spread: Callable[[Array, Array], Chunks] = SingleChunk.of
     on_pass: OnPass | None = None
+    room: float = np.inf
+    threads: int = 1
 
     def centroids(self, Y: Array, weights: Array, ks: Sequence[int], seed: int) -> dict[int, Array]:
         """The best centroids for each k, shape (k, m).
@@ -42,38 +48,54 @@ class Clustering:
         """
         rngs = [np.random.default_rng([seed, start]) for start in range(self.n_init)]
         chosen = greedy_k_means_plus_plus(Y, weights, max(ks), self.discrepancy, rngs, self.on_pass)
-        found = self._refined(Y, weights, [start[:k] for k in ks for start in chosen])
-        sums, most = best(found, max(ks))
-        merged = merging(most, sums.counts)
-        found += self._refined(Y, weights, [merged[k] for k in ks if k in merged])
-        return {k: best(found, k)[1] for k in ks}
+        found: dict[int, Refined] = {}
+        self._refine(Y, weights, [start[:k] for k in ks for start in chosen], found)
+        most = found[max(ks)]
+        merged = merging(most.centroids, most.counts, ks)
+        self._refine(Y, weights, list(merged.values()), found)
+        return {k: found[k].centroids for k in ks}
 
-    def _refined(self, Y: Array, weights: Array, starts: list[Array]) -> list[tuple[PartialSums, Array]]:
-        """All starts after Lloyd's iterations in shared passes, with their last sums."""
-        if not starts:
-            return []
-        with self.spread(Y, weights).cached() as rows:
-            refined = refine_stacked(rows, starts, self.discrepancy, SAMPLE_ITERATIONS, TOL, self.on_pass)
-            nearest = {i: self.discrepancy.against(centroids) for i, centroids in enumerate(refined)}
-            last = rows.reduce(SumStacked(nearest), add_stacked)
-        return [(last[i], centroids) for i, centroids in enumerate(refined)]
+    def _refine(self, Y: Array, weights: Array, starts: list[Array], found: dict[int, "Refined"]) -> None:
+        """Lloyd's iterations from all starts; ``found`` keeps the best of each number of clusters."""
+        for together in self.groups(starts, *Y.shape):
+            # Opened anew, because chunks remember what they know about each of the starts.
+            with self.spread(Y, weights).cached() as rows:
+                refined = refine_stacked(
+                    rows, together, self.discrepancy, SAMPLE_ITERATIONS, TOL, self.on_pass
+                )
+                nearest = {i: self.discrepancy.against(centroids) for i, centroids in enumerate(refined)}
+                last = rows.reduce(SumStacked(nearest), add_stacked)
+            for i, centroids in enumerate(refined):
+                one, k = Refined(centroids, last[i].counts, last[i].inertia), len(centroids)
+                if k not in found or one.inertia < found[k].inertia:
+                    found[k] = one
+
+    def groups(self, starts: list[Array], n_rows: int, n_components: int) -> Iterator[list[Array]]:
+        """Starts that share passes: as many as there is room for, at least one."""
+        together: list[Array] = []
+        used = 0.0
+        for start in starts:
+            size = start_bytes(len(start), n_components, n_rows, self.threads)
+            if together and used + size > self.room:
+                yield together
+                together, used = [], 0.0
+            together, used = [*together, start], used + size
+        if together:
+            yield together
 
 
-def best(found: list[tuple[PartialSums, Array]], k: int) -> tuple[PartialSums, Array]:
-    """The centroids of lowest inertia among those with k clusters, and their sums."""
-    return min((pair for pair in found if len(pair[1]) == k), key=lambda pair: pair[0].inertia)
+@dataclass(frozen=True)
+class Refined:
+    """Centroids after Lloyd's iterations, the weights of their clusters, and the inertia."""
+
+    centroids: Array
+    counts: Array
+    inertia: float
 
 
-def merging(centroids: Array, counts: Array) -> dict[int, Array]:
-    """Ward's merging of clusters: the centroids of each smaller number of clusters."""
-    places, sizes, merged = centroids.copy(), np.maximum(counts, 1e-300), {}
-    while len(places) > 2:
-        squared = ((places[:, None] - places[None]) ** 2).sum(axis=2)
-        costs = squared * np.outer(sizes, sizes) / np.add.outer(sizes, sizes)
-        np.fill_diagonal(costs, np.inf)
-        i, j = sorted(np.unravel_index(costs.argmin(), costs.shape))
-        places[i] = (sizes[i] * places[i] + sizes[j] * places[j]) / (sizes[i] + sizes[j])
-        sizes[i] += sizes[j]
-        places, sizes = np.delete(places, j, axis=0), np.delete(sizes, j)
-        merged[len(places)] = places.copy()
-    return merged
+def merging(centroids: Array, counts: Array, ks: Sequence[int]) -> dict[int, Array]:
+    """Ward's merging of clusters: the centroids of each smaller number of clusters, from 2 on."""
+    squares = Euclidean().distances(centroids, centroids) ** 2
+    sizes = positive(counts)
+    tree = Tree(ward(squares, counts), sizes)
+    return {k: means_of_groups(centroids, sizes, tree.groups(k)) for k in ks if 2 <= k < len(centroids)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from apnc.clustering.quantiles import weights_by_bin
+from apnc.clustering.quantiles import Binned, Binning
 from apnc.discrepancy import Discrepancy
 from apnc.discrepancy.nearest import Nearest, PartialSums
 from apnc.engines.contract import Chunk, Chunks
@@ -39,15 +39,15 @@ class LabelAndSum:
 
     nearest: Nearest
     keep: bool = True
-    unit: float | None = None
+    binning: Binning | None = None
 
     def __call__(self, chunk: Chunk) -> "Assignment":
         # The inertia reported to the user must not carry the float32 rounding of the passes before.
         labels, sums = self.nearest.assign(chunk.rows, chunk.weights, chunk.scratch, exact=True)
         bins = None
-        if self.unit is not None:
-            own = self.nearest.known_own(chunk.rows, labels, chunk.scratch)
-            bins = weights_by_bin(labels, own**2, chunk.weights, len(sums.counts), self.unit)
+        if self.binning is not None:
+            far = self.nearest.remoteness(chunk.rows, labels, chunk.scratch, self.binning.diagonal)
+            bins = Binned.of(labels, far, chunk.weights, len(sums.counts), self.binning.unit)
         return Assignment((labels,) if self.keep else (), sums, len(labels), bins)
 
 
@@ -56,10 +56,10 @@ class Label:
     """Map: embedded rows to their assignment."""
 
     nearest: Nearest
-    unit: float | None = None
+    binning: Binning | None = None
 
     def __call__(self, chunk: Chunk) -> Chunk:
-        return chunk.with_rows(LabelAndSum(self.nearest, True, self.unit)(chunk))
+        return chunk.with_rows(LabelAndSum(self.nearest, True, self.binning)(chunk))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Assignment:
     parts: tuple[Array, ...]
     sums: PartialSums
     n_rows: int
-    bins: Array | None = None
+    bins: Binned | None = None
 
     def __add__(self, other: "Assignment") -> "Assignment":
         bins = None if self.bins is None or other.bins is None else self.bins + other.bins
@@ -139,13 +139,14 @@ class LloydResult:
     """Centroids after an update.
 
     ``converged`` is also True if a callback stopped the iterations; ``mean_square`` is the mean squared discrepancy to
-    the centroids before the update.
+    the centroids before the update, ``mean_norm`` the mean squared norm of the rows.
     """
 
     centroids: Array
     n_iter: int
     converged: bool
     mean_square: float
+    mean_norm: float
 
     def check(self) -> None:
         """Require centroids of at least one iteration."""
@@ -178,7 +179,7 @@ def lloyd(
         centroids, shift = advance(partial, nearest, Y)
         stop = on_iteration is not None and on_iteration(n_iter, shift, partial.inertia, centroids)
         converged = bool(stop or shift <= tol * partial.mean_variance)
-        found = LloydResult(centroids, n_iter, converged, partial.mean_square)
+        found = LloydResult(centroids, n_iter, converged, partial.mean_square, partial.mean_norm)
         if keep is not None:
             keep(found)
         if converged:
@@ -255,23 +256,27 @@ def reseed(updated: Array, empty: Array, Y: Chunks, nearest: Nearest) -> None:
 
 
 def assign_all(
-    Y: Chunks, centroids: Array, discrepancy: Discrepancy, keep: bool = True, unit: float | None = None
+    Y: Chunks,
+    centroids: Array,
+    discrepancy: Discrepancy,
+    keep: bool = True,
+    binning: Binning | None = None,
 ) -> Assignment:
     """The assignment after the last update, so that predicting the training data reproduces its labels.
 
-    With ``unit``, distances are counted in bins relative to it.
+    With ``binning``, distances are counted in bins.
     """
-    return Y.reduce(LabelAndSum(discrepancy.against(centroids), keep, unit), Assignment.__add__)
+    return Y.reduce(LabelAndSum(discrepancy.against(centroids), keep, binning), Assignment.__add__)
 
 
 def label_into(
-    write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy, unit: float | None = None
+    write: Write, Y: Chunks, centroids: Array, discrepancy: Discrepancy, binning: Binning | None = None
 ) -> Assignment:
     """Like ``assign_all``, but streams the labels to ``write`` chunk by chunk; local engines only."""
     partials: list[Assignment] = []
 
     def stream() -> Generator[tuple[Array, Any], None, None]:
-        for chunk in Y.map(Label(discrepancy.against(centroids), unit)):
+        for chunk in Y.map(Label(discrepancy.against(centroids), binning)):
             part: Assignment = chunk.rows
             partial = Assignment((), part.sums, part.n_rows, part.bins)
             # Added as they come: memory must not grow with the number of chunks.

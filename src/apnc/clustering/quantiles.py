@@ -1,14 +1,14 @@
-"""How far the rows of each cluster are from its centroid: their weight in fixed bins of the squared discrepancy.
+"""How far the rows of each cluster are from its centroid: their weight in fixed bins of a measure of distance.
 
 A bin is read off the bits of the number, so it depends neither on the order of rows nor on rounding.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from apnc.stored import largest, require, stored
+from apnc.stored import ADDED, largest, require, stored
 from apnc.typing import Array
 
 #: Bins of an octave are read from so many bits of the mantissa.
@@ -20,8 +20,12 @@ BELOW, ABOVE = 12, 8
 N_BINS = ((BELOW + ABOVE) << BITS) + 2
 #: Exponents of units: all edges are normal numbers.
 LARGEST_EXPONENT = 900
+#: What bins are relative to if rows are similar to nothing.
+LARGEST_MEAN = 1e6
 #: Largest weight in a model file: their sums must be finite.
 LARGEST_WEIGHT = 1e300
+#: Largest k(x, x) in a model file.
+LARGEST_DIAGONAL = 1e30
 
 
 def unit_near(mean: float) -> float:
@@ -35,15 +39,6 @@ def bins_of(squares: Array, unit: float) -> Array:
     return np.clip((codes_of(squares) >> SHIFT) - lowest_of(unit), 0, N_BINS - 1)
 
 
-def weights_by_bin(labels: Array, squares: Array, weights: Array, n_clusters: int, unit: float) -> Array:
-    """The weight of the rows of each cluster in each bin, shape (k, N_BINS)."""
-    from apnc.loops.binning import add_by_bin
-
-    out = np.zeros((n_clusters, N_BINS))
-    add_by_bin(labels, codes_of(squares), weights, SHIFT, lowest_of(unit), out)
-    return out
-
-
 def codes_of(squares: Array) -> Array:
     """The bits of each number: exponent, then mantissa, so that larger numbers have larger codes."""
     return np.ascontiguousarray(squares, dtype=np.float64).view(np.int64)
@@ -54,23 +49,89 @@ def lowest_of(unit: float) -> int:
     return ((math.frexp(unit)[1] - 1 - BELOW + 1023) << BITS) - 1
 
 
+@dataclass(frozen=True)
+class Binned:
+    """Weights of rows by cluster and bin.
+
+    A table is large compared with a chunk, so rows wait until there are as many as it has cells.
+
+    Attributes
+    ----------
+    n_clusters : k.
+    waiting : cells and weights of rows that are not in the table yet.
+    table : array of shape (k N_BINS,); None if it would be empty.
+
+    """
+
+    n_clusters: int
+    waiting: tuple[tuple[Array, Array], ...] = ()
+    table: Array | None = None
+
+    @classmethod
+    def of(cls, labels: Array, squares: Array, weights: Array, n_clusters: int, unit: float) -> "Binned":
+        """Of rows with these labels and squares."""
+        from apnc.loops.binning import find_cells
+
+        cells = np.empty(len(labels), dtype=np.int32)
+        find_cells(labels, codes_of(squares), SHIFT, lowest_of(unit), N_BINS, cells)
+        return cls(n_clusters, ((cells, weights),))
+
+    def __add__(self, other: "Binned") -> "Binned":
+        tables = [one.table for one in (self, other) if one.table is not None]
+        table = tables[0] + tables[1] if len(tables) == 2 else tables[0] if tables else None
+        both = Binned(self.n_clusters, self.waiting + other.waiting, table)
+        enough = sum(len(cells) for cells, _ in both.waiting) >= self.n_clusters * N_BINS
+        return Binned(self.n_clusters, (), both.weights.ravel()) if enough else both
+
+    @property
+    def weights(self) -> Array:
+        """The weight of the rows of each cluster in each bin, shape (k, N_BINS)."""
+        from apnc.loops.binning import add_at
+
+        table = np.zeros(self.n_clusters * N_BINS) if self.table is None else self.table.copy()
+        for cells, weights in self.waiting:
+            add_at(cells, weights, table)
+        return table.reshape(self.n_clusters, N_BINS)
+
+
+@dataclass(frozen=True)
+class Binning:
+    """How the squares of a fit are binned: ``unit`` and ``diagonal`` of ``Quantiles``."""
+
+    unit: float
+    diagonal: float | None = None
+
+    @classmethod
+    def near(cls, mean_square: float, mean_norm: float, diagonal: float | None) -> "Binning":
+        """Relative to a row at the mean square; ``mean_norm`` is the mean squared norm of the rows."""
+        if diagonal is None:
+            return cls(unit_near(mean_square))
+        square = mean_square + max(0.0, diagonal - mean_norm)
+        # The mean of |c|^2 over the rows is what their variance leaves of |y|^2.
+        near = diagonal + max(0.0, mean_norm - mean_square) - square
+        return cls(unit_near(square / near if near > 0 else LARGEST_MEAN), diagonal)
+
+
 @stored
 @dataclass(frozen=True)
 class Quantiles:
-    """The squared discrepancies of the rows of a fit to their centroids, in bins.
+    """How far the rows of a fit are from their centroids, in bins.
 
     Attributes
     ----------
     unit : the power of two that the bins are relative to.
     weights : array of shape (k, N_BINS), the weight of each cluster's rows by bin.
+    diagonal : k(x, x), if it is the same for all rows, and bins are those of d^2 / (k(x, x) + |c|^2 - d^2), with d the
+        whole distance in the kernel's space, and c the centroid; None: bins are those of squared discrepancies.
 
     """
 
     unit: float
     weights: Array
+    diagonal: float | None = field(default=None, metadata={ADDED: True})
 
     def check(self) -> None:
-        """Require a power of two, and weights that are not negative."""
+        """Require a power of two, weights that are not negative, and a diagonal in range."""
         mantissa, exponent = math.frexp(self.unit)
         require(
             mantissa == 0.5 and abs(exponent - 1) <= LARGEST_EXPONENT,
@@ -81,6 +142,8 @@ class Quantiles:
         require(self.weights.dtype.kind == "f", f"weights are of type {self.weights.dtype}, expected float")
         bounded = (self.weights >= 0).all() and largest(self.weights) <= LARGEST_WEIGHT
         require(bounded, f"weights are negative or beyond {LARGEST_WEIGHT:g}")
+        known = self.diagonal is None or 0 < self.diagonal <= LARGEST_DIAGONAL
+        require(known, f"diagonal is {self.diagonal}, expected in (0, {LARGEST_DIAGONAL:g}]")
 
     def scores(self, labels: Array, squares: Array) -> Array:
         """Weight share of a cluster's rows that are nearer, interpolated within the bin; 1 in an empty cluster."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,28 @@ from apnc.checks.fit import warn_if_skipped
 from apnc.checks.frames import as_frame
 from apnc.describing import showing
 from apnc.describing.contrasts import Contrast, VectorTotals, WordTotals
-from apnc.describing.examples import Examine, Examples, Nominees, by_cluster, data_of, examining, reduced
+from apnc.describing.examples import (
+    AT_LEAST_ONE,
+    Examine,
+    Examples,
+    Nominees,
+    by_cluster,
+    data_of,
+    examining,
+    reduced,
+)
 from apnc.describing.merging import between
 from apnc.engines.contract import Chunk, Data
 from apnc.model import Model
 from apnc.rows import take
+from apnc.run import costs
 from apnc.run.job import Job
 from apnc.typing import Array
 
 #: What features are called, by kind of rows.
 FEATURES, WORDS, OBJECTS = "features", "words", "objects"
+#: Working memory of one value of a dense row: itself, in float64, and what its square is computed from.
+WORK_BYTES = 40
 
 
 @dataclass(frozen=True)
@@ -135,7 +148,9 @@ class TakeTotals(Examine):
 def describe(job: Job, model: Model, feature_names: Sequence[str] | None = None, n: int = 5) -> Description:
     """Describe every cluster with up to ``n`` features and ``n`` prototypes, in one pass over the rows."""
     assert model.clusters is not None
-    data, k = data_of(job, model), model.clusters.n_clusters
+    k, d, words = model.clusters.n_clusters, job.source.n_columns, job.source.is_sparse
+    cost = partial(costs.describing, n_clusters=k, n_examples=AT_LEAST_ONE("n", n), n_features=d, words=words)
+    data = data_of(job, model, cost, 0 if words else WORK_BYTES * d)
     kind = kind_of(job, data)
     names = names_of(model, kind, feature_names)
     examine = examining(job, data, model, n)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from apnc.model import Model, Step
 from apnc.outputs import Ids, Placed, Placing
 from apnc.parameters.rules import Rule
 from apnc.rows import concatenate, take
+from apnc.run import costs
 from apnc.run.job import Job
 from apnc.sampling import Hash, OpaqueObjectError, content_hash
 from apnc.sources import Source
@@ -44,8 +46,9 @@ class Examples:
     ----------
     rows : the rows, in the container of the source (array, CSR matrix, list of objects).
     distances : distance of each to its centroid, in the kernel's space.
-    numbers : lowest row number of each in the source, int64; None on Spark, where rows have none.
-    ids : values of the id columns by name; None if the source has none.
+    numbers : lowest row number of each in the source, int64; None on Spark, where rows have no numbers: name
+        ``id_columns`` in ``apnc.open`` to know them.
+    ids : values of the id columns by name; None if the source has none. Of equal rows, those of one are given.
     others, margins : at a border, the other cluster, and by how much its centroid is farther away, as a share of that
         distance; else None.
 
@@ -123,7 +126,7 @@ class Nominate:
     size : rows of each cluster.
     hashes : the content of each row as 64 bits.
     boundary : rank by the margin to the second nearest cluster, instead of the distance.
-    farthest : the largest distances are best.
+    farthest : those that outlier scores put farthest from their centroid are best.
 
     """
 
@@ -136,7 +139,7 @@ class Nominate:
         facts = np.zeros(len(chunk.weights), FACTS)
         facts["cluster"], facts["distance"] = placed.labels, placed.distance
         facts["hash"], facts["number"] = self.hashes(chunk), row_numbers(chunk.carry)
-        facts["rank"] = -facts["distance"] if self.farthest else facts["distance"]
+        facts["rank"] = -placed.remoteness if self.farthest else facts["distance"]
         if self.boundary:
             facts["other"], facts["margin"] = second_nearest(placed.distances, placed.labels)
             facts["rank"] = facts["margin"]
@@ -184,7 +187,8 @@ def prototypes(job: Job, model: Model, n: int = 5, boundary: bool = False) -> Pr
     n_clusters = clusters_of(model)
     if boundary and n_clusters < 2:
         raise ValueError("boundary=True needs at least 2 clusters; this model has one.")
-    data = data_of(job, model)
+    cost = partial(costs.describing, n_clusters=n_clusters, n_examples=AT_LEAST_ONE("n", n))
+    data = data_of(job, model, cost)
     found = reduced(data, examining(job, data, model, n, boundary), Nominees.__add__)
     warn_if_skipped(job.source.name, sum(data.skipped.values()))
     return Prototypes(by_cluster(found, n_clusters, job.source, boundary), boundary)
@@ -192,7 +196,7 @@ def prototypes(job: Job, model: Model, n: int = 5, boundary: bool = False) -> Pr
 
 def outliers(job: Job, model: Model, n: int = 5) -> tuple[Examples, ...]:
     """The ``n`` rows of each cluster that are farthest from its centroid, farthest first; one pass."""
-    data = data_of(job, model)
+    data = data_of(job, model, partial(costs.describing, n_clusters=clusters_of(model), n_examples=n))
     found = reduced(data, examining(job, data, model, n, farthest=True), Nominees.__add__)
     return by_cluster(found, clusters_of(model), job.source)
 
@@ -203,11 +207,15 @@ def clusters_of(model: Model) -> int:
     return model.clusters.n_clusters
 
 
-def data_of(job: Job, model: Model) -> Data:
-    """The rows in chunks sized for the embedding; a memory limit that is too small is refused."""
+def data_of(job: Job, model: Model, cost: costs.Cost = costs.applying, work_bytes: int = 0) -> Data:
+    """The rows in chunks sized for the embedding, or for ``work_bytes`` of each row if that is more.
+
+    A memory limit that is too small for what it costs is refused.
+    """
     coefficients = model.embedding.coefficients
-    job.require_to_apply(coefficients.n_landmarks, coefficients.n_components)
-    return job.data(model.embedding.work_bytes(job.source.held, job.dtype), ids=True)
+    job.require_to_apply(coefficients.n_landmarks, coefficients.n_components, cost)
+    work = max(work_bytes, model.embedding.work_bytes(job.source.held, job.dtype))
+    return job.data(work, ids=True)
 
 
 def examining(
@@ -215,7 +223,7 @@ def examining(
 ) -> Examine:
     """How a chunk is examined."""
     hashes = number_hash if data.by_number else content_hash
-    nominate = Nominate(AT_LEAST_ONE("n", n), hashes, boundary, farthest)
+    nominate = Nominate(n, hashes, boundary, farthest)
     return Examine(tuple(model.embedding.steps(job.dtype)), Placing.of(model), nominate)
 
 

@@ -7,6 +7,9 @@ import numpy as np
 
 from apnc.typing import Array
 
+#: Squared norms of float32 rows are k(x, x) up to this share of it.
+ROUNDING = 1e-6
+
 
 class Distances(Protocol):
     """What the search requires of a discrepancy."""
@@ -48,6 +51,11 @@ class PartialSums:
         return self.inertia / float(self.counts.sum())
 
     @property
+    def mean_norm(self) -> float:
+        """Mean squared norm of the rows."""
+        return self.squares / float(self.counts.sum())
+
+    @property
     def mean_variance(self) -> float:
         """Weighted variance of the rows, averaged over the m components."""
         total = self.counts.sum()
@@ -78,6 +86,25 @@ class Nearest:
     def known_own(self, Y: Array, labels: Array, scratch: dict[str, Any]) -> Array:
         """Discrepancies to the own centroid, reused from the last pass if it was exact."""
         return self.own(Y, labels)
+
+    def remoteness(
+        self, Y: Array, labels: Array, scratch: dict[str, Any], diagonal: float | None = None
+    ) -> Array:
+        """How far each row is from its centroid c: the squared discrepancy e^2, which grows with the distance.
+
+        With k(x, x), the same for all rows, d^2 / (r^2 - d^2), where d is the distance in the kernel's space. The
+        centroid is in the span of the landmarks, so that d^2 = e^2 + k(x, x) - |y|^2: what they do not span of a row is
+        orthogonal to it. A row that is similar to nothing is at r^2 = k(x, x) + |c|^2, and infinitely remote.
+        """
+        squares = self.known_own(Y, labels, scratch) ** 2
+        if diagonal is None:
+            return squares
+        state: RowState | None = scratch.get("rows")
+        norms = squared_norms(Y) if state is None else state.squares
+        known = (1 - ROUNDING) * diagonal
+        squares += np.maximum(known - norms, 0.0)
+        near = np.maximum((known + (self.centroids**2).sum(axis=1))[labels] - squares, 0.0)
+        return np.divide(squares, near, out=np.full(len(squares), np.inf), where=near > 0)
 
     def assign(
         self, Y: Array, weights: Array, scratch: dict[str, Any], exact: bool = False

@@ -96,8 +96,11 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         """How far out each row is in its cluster, from 0 to 1, float64.
 
         The weight share of the cluster's rows in the fit that are nearer to the centroid, from bins kept with the
-        model, within which it is interpolated. Rows in a cluster that was empty in the fit have 1. With ``to``,
-        written to that .parquet, .arrow or .csv file. A Spark DataFrame gets a column ``outlier``.
+        model, within which it is interpolated. Rows in a cluster that was empty in the fit have 1. Distances include
+        what the landmarks do not span of a row, other than those of ``transform``, if k(x, x) is the same for all rows
+        (rbf, laplacian, chi2) and ``embedding`` is not "stable". Otherwise a row that is similar to no landmark may
+        look ordinary. With ``to``, written to that .parquet, .arrow or .csv file. A Spark DataFrame gets a column
+        ``outlier``.
         """
         return self._apply(X, OUTLIER, to)
 
@@ -116,8 +119,9 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         """The ``n`` distinct rows of X in each cluster that are nearest to its centroid; one pass over X.
 
         With ``boundary``, those nearest to the border with another cluster: their distances to the two nearest
-        centroids differ least, relative to the larger. Rows of a Spark DataFrame come to the driver.
-        ``km.prototypes(X)[c].rows`` are those of cluster c.
+        centroids differ least, relative to the larger. ``km.prototypes(X)[c].rows`` are those of cluster c, ``numbers``
+        and ``ids`` say which they are. Rows of a Spark DataFrame come to the driver; they have no numbers, so open it
+        with ``id_columns`` to know them.
         """
         return self._described(X, describing.prototypes, n, boundary)
 

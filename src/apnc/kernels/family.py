@@ -46,6 +46,11 @@ class Kernel(ABC):
         """Whether distances in the kernel's space are those of the rows themselves."""
         return False
 
+    @property
+    def same_diagonal(self) -> float | None:
+        """k(x, x), if it is known to be the same for all x."""
+        return None
+
     @abstractmethod
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Prepare K(., landmarks), computed in ``dtype``."""

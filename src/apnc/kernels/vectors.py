@@ -44,6 +44,11 @@ class VectorKernel(Kernel):
         """Whether it is linear."""
         return self.name == "linear"
 
+    @property
+    def same_diagonal(self) -> float | None:
+        """1 if it depends on distances."""
+        return 1.0 if self.name in SCALED else None
+
     def check(self) -> None:
         """Require a known kernel, with a gamma if and only if it takes one."""
         require(self.name in KERNELS, f"name is {self.name!r}, expected one of {', '.join(KERNELS)}")

@@ -46,6 +46,13 @@ class Placed:
         """Distance to the own centroid, in the kernel's space."""
         return self.beta * self.own
 
+    @property
+    def remoteness(self) -> Array:
+        """What outliers are scored by: how far each row is from the own centroid, as in the model's quantiles."""
+        quantiles = self.clusters.quantiles
+        diagonal = None if quantiles is None else quantiles.diagonal
+        return self.search.remoteness(self.chunk.rows, self.centroids, self.chunk.scratch, diagonal)
+
     @cached_property
     def distances(self) -> Array:
         """Distances to all clusters, in the kernel's space, shape (n, k)."""
@@ -63,7 +70,7 @@ class Placed:
         quantiles = self.clusters.cluster_quantiles
         if quantiles is None:
             raise ValueError(OLD_MODEL)
-        return quantiles.scores(self.labels, self.own**2)
+        return quantiles.scores(self.labels, self.remoteness)
 
 
 def softened(squares: Array, temperature: float) -> Array:

@@ -10,7 +10,6 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.clustering.lloyd import LloydResult, Write, assign_all, label_into, lloyd
-from apnc.clustering.quantiles import unit_near
 from apnc.clustering.seeding import most_passes
 from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
@@ -73,13 +72,12 @@ def clustered(fit: Fit) -> bool:
 def label_rows(fit: Fit) -> Fit:
     """Assign rows once more after the last update; labels are kept in memory or streamed to ``fit.write``."""
     e, centroids, n = fit.embedding.coefficients.discrepancy, fit.found.centroids, fit.drawn.census.n_rows
-    unit = unit_near(fit.found.mean_square)
     if fit.write is None:
         keep = fit.job.labels_here and not fit.job.source.remote
-        last = assign_all(fit.Y, centroids, e, keep, unit)
+        last = assign_all(fit.Y, centroids, e, keep, fit.binning)
         checks.refuse_changed(n, last.n_rows)
     else:
-        last = label_into(partial(write_all, fit.write, n), fit.Y, centroids, e, unit)
+        last = label_into(partial(write_all, fit.write, n), fit.Y, centroids, e, fit.binning)
     checks.warn_if_not_converged(fit.found.converged, fit.settings.max_iter)
     checks.warn_if_empty(last.sums.counts)
     return replace(fit, last=last)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from apnc.clustering.lloyd import Assignment, LloydResult, Write
-from apnc.clustering.quantiles import Quantiles, unit_near
+from apnc.clustering.quantiles import Binning, Quantiles
 from apnc.embeddings.family import Comparison
 from apnc.engines.contract import Chunks, Data
 from apnc.model import Clusters, EmbeddingModel, Features, Model
@@ -119,12 +119,17 @@ class Fit:
         return Features(self.job.source.n_columns, self.job.source.columns)
 
     @property
+    def binning(self) -> Binning:
+        """How the distances of the last assignment are binned."""
+        return Binning.near(self.found.mean_square, self.found.mean_norm, self.embedding.diagonal)
+
+    @property
     def model(self) -> Model:
         """All that prediction needs."""
         if self.last is None:
             return Model(self.embedding, self.features)
-        sums, found, bins = self.last.sums, self.found, self.last.bins
-        quantiles = None if bins is None else Quantiles(unit_near(found.mean_square), bins)
+        sums, found, bins, how = self.last.sums, self.found, self.last.bins, self.binning
+        quantiles = None if bins is None else Quantiles(how.unit, bins.weights, how.diagonal)
         return self.at(found.centroids, found.n_iter, sums.inertia, sums.counts, quantiles)
 
     def at(

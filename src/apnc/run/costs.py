@@ -1,14 +1,21 @@
 """Memory estimates for each stage of a fit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from apnc.clustering.quantiles import N_BINS
 from apnc.engines.local import in_flight
-from apnc.engines.spill import AHEAD
+from apnc.engines.spill import AHEAD, SCRATCH_BYTES
 from apnc.settings import Sizes
 
 #: Memory of threads, the allocator and the label writer, besides the arrays.
 SLACK = 48_000_000
+#: Partial results of a reduce besides those in flight: the total, the next total, and what it is made from.
+PARTIALS = 3
+#: Copies of a start's centroids besides the sums in flight: before and after, as they are searched, their sums.
+CENTROID_COPIES = 6
+#: What is known about a row that stands for its cluster, and an entry of a sparse matrix.
+EXAMPLE_BYTES, WORD_BYTES = 64, 16
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,10 @@ class Problem:
     def chunks(self) -> float:
         """Bytes of all chunks in progress, queued or read ahead, and of reading."""
         return (in_flight(self.threads) + AHEAD + 1) * self.chunk_bytes + self.overhead
+
+
+#: Memory of a stage, by part.
+Cost = Callable[[Problem], dict[str, float]]
 
 
 def sampling(problem: Problem) -> dict[str, float]:
@@ -84,6 +95,41 @@ def applying(problem: Problem) -> dict[str, float]:
     """Applying a fitted model: coefficients, chunks in flight, results kept in memory."""
     parts = clustering(problem)
     return {name: parts[name] for name in ("coefficients", "chunks", "labels", "other")}
+
+
+def describing(
+    problem: Problem, n_clusters: int, n_examples: int, n_features: int = 0, words: bool = False
+) -> dict[str, float]:
+    """Describing clusters: as applying, and of each chunk in flight sums by feature and a few rows of each cluster."""
+    flying = in_flight(problem.threads)
+    entries = float(n_clusters * n_features)
+    sums = 8.0 * entries * (flying + PARTIALS)
+    if words:
+        # Sparse sums have no more entries than the rows they are made from.
+        rows = problem.sizes.n_rows * problem.held_bytes / 8 or entries
+        few = min(entries, rows)
+        sums = WORD_BYTES * (PARTIALS * few + flying * min(few, problem.chunk_bytes / WORD_BYTES))
+    examples = float(n_clusters * n_examples * (problem.held_bytes + EXAMPLE_BYTES)) * (flying + PARTIALS)
+    parts = {name: size for name, size in applying(problem).items() if name != "labels"}
+    return {**parts, "sums by cluster and feature": sums, "examples": examples}
+
+
+def choosing(problem: Problem, n_sampled: int, starts: float) -> dict[str, float]:
+    """Comparing numbers of clusters on an embedded sample; ``starts`` is the memory of those advanced together."""
+    n, m, k = n_sampled, problem.sizes.n_components, problem.sizes.n_clusters
+    return {
+        "sample": n * (2.0 * problem.held_bytes + 16),
+        # Y, and a Gaussian sample of its covariance, which is drawn in float64.
+        "embedded sample": 28.0 * n * m + 24.0 * m * m,
+        "comparisons": n * (8.0 * k + 2 * problem.held_bytes),
+        "starts": starts,
+        "other": SLACK,
+    }
+
+
+def start_bytes(k: int, m: int, n_sampled: int, threads: int) -> float:
+    """Memory of one of several starts that share passes over a sample: centroids, sums, and what each row knows."""
+    return 8.0 * k * m * (in_flight(threads) + CENTROID_COPIES) + SCRATCH_BYTES * n_sampled
 
 
 def most(problem: Problem) -> dict[str, float]:

@@ -66,14 +66,16 @@ class Job:
         if self.budget.limit is not None:
             self.budget.require(self.needs, sizes)
 
-    def require_to_apply(self, n_landmarks: int, n_components: int) -> None:
-        """Refuse a memory limit that is too small for applying a model of that size."""
+    def require_to_apply(
+        self, n_landmarks: int, n_components: int, cost: costs.Cost = costs.applying
+    ) -> None:
+        """Refuse a memory limit that is too small for applying a model of that size; ``cost`` says what it costs."""
         if self.budget.limit is None:
             return
         sizes = Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
 
         def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
-            return costs.applying(replace(self, budget=budget).problem(sizes))
+            return cost(replace(self, budget=budget).problem(sizes))
 
         self.budget.require(needs, sizes, instead="")
 
