@@ -139,7 +139,8 @@ def found_in(run: dict[str, Any], most_rows: float) -> dict[str, Any] | None:
 
 def show(rows: list[dict[str, Any]]) -> None:
     for purpose in CASES:
-        mine = [row for row in rows if row["purpose"] == purpose]
+        if not (mine := [row for row in rows if row["purpose"] == purpose]):
+            continue
         print(f"\n{purpose}: {len(mine)} cases\n")
         print(
             "| gap (%) | cases | interval holds it | width, median | width over 1 or gap / 2, median | error, median |"
