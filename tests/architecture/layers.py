@@ -55,6 +55,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rows": "containers of rows",
         "stored": "classes that model files may contain",
         "caching": "values computed once",
+        "temporary": "temporary files, and those of dead processes",
         "wording": "how messages quote data",
         "typing": "type aliases",
         "version": "the package version",
