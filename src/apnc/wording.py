@@ -2,19 +2,28 @@
 
 from collections.abc import Sequence
 
-#: Characters of a message that are shown, and of these how many are its end, which says what to do.
-LONGEST, END = 1000, 300
+#: Characters of a message that are shown.
+LONGEST = 1000
 
 
 def printable(text: str) -> str:
     """Text without control characters, which a terminal would obey: they are escaped, but for the ends of lines."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "\n".join(map(one_line, text.split("\n")))
 
 
-def told(text: str) -> str:
-    """A message that is safe to show; what is too long is cut in the middle."""
-    safe = printable(text)
-    return safe if len(safe) <= LONGEST else f"{safe[: LONGEST - END]} ... {safe[-END:]}"
+def one_line(text: str) -> str:
+    """The same, ends of lines included."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def told(text: str, most: int = LONGEST) -> str:
+    """A message that is safe to show; one that is too long is cut in the middle, as its end says what to do."""
+    safe, end, gap = printable(text), most * 3 // 10, " ... "
+    return safe if len(safe) <= most else f"{safe[: most - end - len(gap)]}{gap}{safe[-end:]}"
 
 
 def some(texts: Sequence[str], most: int = 10) -> str:

@@ -54,10 +54,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "parameters": "one table of all parameters",
         "rows": "containers of rows",
         "stored": "classes that model files may contain",
+        "caching": "values computed once",
+        "temporary": "temporary files, and those of dead processes",
         "wording": "how messages quote data",
         "typing": "type aliases",
         "version": "the package version",
         "loops": "all compiled code",
+        "forking": "locks and forks",
     },
 }
 LAYERS = tuple(part for parts in GROUPS.values() for part in parts)

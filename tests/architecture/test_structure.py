@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -124,17 +125,93 @@ def test_only_the_loops_know_numba():
     assert {part_of(path) for path in users} == {"loops"}
 
 
-def test_a_plain_import_loads_nothing_heavy():
+def loaded_by(statement: str, packages: Iterable[str]) -> set[str]:
+    code = f"{statement}; import sys; print(*set({packages!r}) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_a_plain_import_loads_nothing():
+    """So that the command line can handle signals before it spends seconds on imports."""
+    assert not loaded_by("import apnc, apnc.cli", ("numpy", "scipy", "sklearn", "numba", "pyarrow", "typer"))
+
+
+def test_the_first_use_loads_nothing_heavy():
     """Not more than scikit-learn loads for its own k-means."""
     heavy = ("numba", "pyspark", "dask", "pandas", "polars", "duckdb", "pyarrow", "matplotlib")
+    found = loaded_by("from apnc import *", heavy)
+    assert found <= loaded_by("from sklearn.cluster import KMeans", heavy)
+    assert "numba" not in found
 
-    def loaded_by(statement: str) -> set[str]:
-        code = f"{statement}; import sys; print(*set({heavy!r}) & set(sys.modules))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        return set(done.stdout.split())
 
-    assert loaded_by("import apnc") <= loaded_by("from sklearn.cluster import KMeans")
-    assert "numba" not in loaded_by("import apnc")
+def test_public_names_are_found_when_they_are_used():
+    import apnc
+
+    assert set(apnc.__all__) <= set(dir(apnc))
+    assert all(getattr(apnc, name) is not None for name in apnc.__all__)
+    assert apnc.sources.open is apnc.open
+    with pytest.raises(AttributeError, match="module 'apnc' has no attribute 'KernelKMean'"):
+        _ = apnc.KernelKMean
+
+
+#: Modules that write files. What a user asks for is written through ``outputs.atomic``, and all files with names that
+#: a killed process would leave behind are made by ``temporary``.
+WRITERS = {
+    "outputs.arrow": "a file of outputs.atomic",
+    "outputs.writing": "a file of outputs.atomic",
+    "report.page": "a file of outputs.atomic",
+    "persistence.container": "a file of outputs.atomic",
+    "sources.spool": "a file of temporary",
+    "sources.streams": "a file of sources.spool",
+    "engines.spark.session": "in a folder of temporary",
+    "engines.spark.tasks": "in a folder that Spark removes",
+    "cli.reference": "a page of this repository",
+    "cli.standard_streams": "standard streams",
+}
+#: Calls that write, with the position of their mode, or None.
+WRITING = {
+    "open": 1,
+    "OSFile": 1,
+    "ZipFile": 1,
+    "fdopen": 1,
+    "FileIO": 1,
+    "write_text": None,
+    "write_bytes": None,
+}
+WRITING |= {"savefig": None, "tofile": None, "save": None, "savez": None, "to_csv": None, "to_parquet": None}
+#: Ways of the standard library to make files that would stay after a kill; a TemporaryFile has no name.
+NAMED = {"mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryDirectory"}
+
+
+def called(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
+
+
+def writes(name: str, call: ast.Call) -> bool:
+    if name not in WRITING:
+        return False
+    place = WRITING[name]
+    if place is None:
+        return name != "save" or getattr(getattr(call.func, "value", None), "id", "") == "np"
+    modes = [*call.args[place : place + 1], *(word.value for word in call.keywords if word.arg == "mode")]
+    return any(set(ast.unparse(mode)) & set("wax+") for mode in modes if not isinstance(mode, ast.Name))
+
+
+def test_everything_is_written_through_the_one_atomic_writer():
+    found = {module_name(path) for path in modules() for name, call in called(path) if writes(name, call)}
+    assert found - {"outputs.atomic", "temporary"} == set(WRITERS)
+    for path in modules():
+        assert not {name for name, _ in called(path)} & NAMED, path
+    users = {module_name(path) for path in modules() if "temporary" in own_imports(path)}
+    assert users == {
+        "outputs.atomic",
+        "sources.spool",
+        "engines.spark.session",
+        "spark.storage",
+        "cli.failures",
+    }
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

@@ -1,5 +1,7 @@
 """What the command line says of odd data: columns that are left out, and nothing that a terminal would obey."""
 
+import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -10,9 +12,12 @@ from typer.testing import CliRunner
 
 import apnc
 from apnc.cli.app import app
+from apnc.cli.failures import LINE
+from apnc.cli.standard_streams import prepare_streams
 from apnc.wording import LONGEST, told
 
-ESCAPE = "\x1b]0;owned\x07\x1b[31m"
+#: A title, a colour, both forms of the control sequence introducer, writing from right to left, and half a character.
+ESCAPE = "\x1b]0;owned\x07\x1b[31m\x9b31m\u202e\udc80"
 X = np.random.default_rng(0).normal(size=(60, 2))
 
 
@@ -27,8 +32,12 @@ def folder(tmp_path, monkeypatch):
 def run(*words, code=0):
     done = CliRunner().invoke(app, list(words))
     assert done.exit_code == code, done.output
-    assert "\x1b" not in done.output
-    assert "\x07" not in done.output
+    for text in (done.stdout, done.stderr):
+        assert all(line.isprintable() for line in text.split("\n")), repr(text)
+    if "--debug" not in words:
+        assert all(len(line) <= LINE for line in done.stderr.split("\n"))
+    if code == 2:
+        assert done.stderr.splitlines()[-1].startswith("apnc: ")
     return done
 
 
@@ -51,10 +60,14 @@ def test_options_silence_the_warning():
         assert run("plan", "rows.parquet", "-k", "2", *options).stderr == ""
 
 
+def write(name, text):
+    Path(name).write_bytes(text.encode(errors="replace"))
+
+
 def test_control_characters_of_data_are_escaped():
-    Path("odd.csv").write_text(f"{ESCAPE}a,b,c\n" + "1,2,x\n3,4,y\n5,6,z\n" * 5)
+    write("odd.csv", f"{ESCAPE}a,b,c\n" + "1,2,x\n3,4,y\n5,6,z\n" * 5)
     assert (
-        r"\x1b]0;owned\x07\x1b[31ma"
+        r"\x1b]0;owned\x07\x1b[31m\x9b31m\u202e?a"
         in run("fit", "odd.csv", "-k", "2", "--columns", "d", "--model", "m", code=2).stderr
     )
     done = run("fit", "odd.csv", "-k", "2", "--quiet", "--model", "m.apnc")
@@ -65,18 +78,111 @@ def test_control_characters_of_data_are_escaped():
     run("inspect", "m.apnc")
 
 
+WIDE = "x" * 3000
+ODD = {"escapes": ESCAPE, "lines": "a\nb\r\nc\x85d\u2028e", "endless": WIDE}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("debug", [[], ["--debug"]], ids=["plain", "debug"])
+def test_nothing_of_an_option_reaches_the_terminal_raw(odd, debug):
+    fit = ["fit", "rows.parquet", *debug, "-k", "2", "--quiet"]
+    for words in (
+        [odd],
+        ["fit", odd],
+        [*fit, f"--{odd}", "1"],
+        [*fit, "--columns", odd, "--model", "m"],
+        [*fit, "--model", f"{odd}/m"],
+        [*fit, "--labels", odd],
+        [*fit, "--kernel", odd, "--model", "m"],
+        [*fit, "--kernel", f"{odd}:{odd}", "--model", "m"],
+        [*fit, "--method", odd, "--model", "m"],
+        [*fit, "--gamma", odd, "--model", "m"],
+        [*fit, "--memory-limit", odd, "--model", "m"],
+        [*fit, "--config", odd, "--model", "m"],
+        [*fit, "--format", odd, "--model", "m"],
+        ["inspect", odd],
+        ["evaluate", odd, "rows.csv"],
+    ):
+        run(*words, code=2)
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_nothing_of_a_configuration_reaches_the_terminal_raw(odd):
+    plain = odd.encode(errors="ignore").decode()
+    for text in (
+        f"{json.dumps(plain)} = 1",
+        f"gamma = {json.dumps(plain)}",
+        f"columns = [{json.dumps(plain)}]",
+        f"= {plain}",
+    ):
+        write("c.toml", text)
+        run("fit", "rows.parquet", "-k", "2", "--model", "m", "--config", "c.toml", code=2)
+
+
+def test_nothing_of_results_reaches_the_terminal_raw():
+    """Names of columns and classes in summaries and tables, which have as many lines as before."""
+    name = f"{ESCAPE[:-1]}\nrows  9"
+    frame = pd.DataFrame(X, columns=["a", name])
+    frame.to_parquet("odd.parquet")
+    done = run("fit", "odd.parquet", "-k", "2", "--quiet", "--model", "m.apnc", "--labels", "l.csv")
+    assert sum(line.startswith("rows ") for line in done.stdout.splitlines()) == 1
+    for words in (["inspect", "m.apnc"], ["describe", "m.apnc", "odd.parquet", "--quiet"]):
+        run(*words)
+        shown = run(*words, "--json").stdout
+        assert json.dumps(name) in json.dumps(json.loads(shown))
+        assert shown.count("\n") == 1
+    pd.DataFrame({"row": range(60), "label": [name, ESCAPE[:-1]] * 30}).to_csv("truth.csv", index=False)
+    run("evaluate", "l.csv", "truth.csv")
+    shown = run("evaluate", "l.csv", "truth.csv", "--json").stdout
+    assert json.dumps(name) in json.dumps(json.loads(shown))
+
+
+def test_names_of_files_that_are_no_text():
+    """They are written as they are and shown escaped; pyarrow takes none."""
+    data, model = (os.fsdecode(name) for name in (b"r\xff.npy", b"m\xff.apnc"))
+    np.save(data, X)
+    fit = ["fit", data, "-k", "2", "--quiet", "--model", model]
+    assert r"m\udcff.apnc" in run(*fit).stdout
+    assert json.loads(run(*fit, "--json").stdout)["model"] == model
+    assert r"m\udcff.apnc" in run("inspect", model).stdout
+    run(*fit, "--labels", os.fsdecode(b"l\xff.csv"), code=2)
+
+
+def test_messages_of_the_library_are_cut_and_escaped_too():
+    with pytest.raises(ValueError, match=r"\\x1b\[31m") as caught:
+        apnc.open("rows.parquet", columns=[ESCAPE, WIDE])
+    assert len(str(caught.value)) <= LONGEST
+
+
 def test_endless_names_end_somewhere():
     Path("wide.csv").write_text(
         ",".join(f"{'x' * 500}{j}" for j in range(40)) + "\n" + ",".join(["1"] * 40) + "\n"
     )
     said = run("fit", "wide.csv", "-k", "2", "--columns", "d", "--model", "m", code=2).stderr
-    assert len(said) < LONGEST + 50
+    assert len(said) <= LINE + 1
     assert "there is no column 'd'" in said
     with zipfile.ZipFile("long.apnc", "w") as archive:
         archive.writestr("y" * 60_000, "")
     said = run("inspect", "long.apnc", code=2).stderr
-    assert len(said) < LONGEST + 50
+    assert len(said) <= LINE + 1
     assert "names are plain, without folders" in said
+
+
+def test_a_letter_that_standard_output_has_not_is_escaped(monkeypatch):
+    import io
+    import sys
+
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii"))
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
+    prepare_streams()
+    print("Größe", flush=True)
+    assert raw.getvalue() == rb"Gr\xf6\xdfe" + b"\n"
+
+
+def test_what_is_cut_has_the_length_that_was_asked_for():
+    assert len(told("x" * 2000, 400)) == 400
+    assert told("x" * 400, 400) == "x" * 400
 
 
 def test_messages_keep_letters_of_all_languages():

@@ -6,11 +6,11 @@ sample rows stay where they are. The distances here are those to the means of al
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from apnc.caching import cached_property
 from apnc.typing import Array
 
 #: Iterations, at most.

@@ -3,11 +3,16 @@
 import os
 import sys
 import time
-from pathlib import Path
+
+from apnc.cli.signals import Signals
+from apnc.cli.standard_streams import prepare_streams
 
 
 def main() -> None:
     """Run the command line; its dependencies are an extra, so they may be missing."""
+    # First, because the imports take seconds.
+    signals = Signals().installed()
+    prepare_streams()
     begun = time.perf_counter() - _age()
     try:
         from apnc.cli.app import app
@@ -16,15 +21,14 @@ def main() -> None:
             raise
         print(f'apnc: the command line needs {error.name}: pip install "apnc[cli]"', file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    app(prog_name="apnc", begun=begun)
+    app(prog_name="apnc", begun=begun, signals=signals)
 
 
 def _age() -> float:
     """Seconds since the process started, most of them spent on imports; 0 if unknown."""
     try:
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        with open("/proc/self/stat") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
     except (OSError, AttributeError, ValueError, IndexError):
         return 0.0

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Annotated
 
+# Imported first and from here: importing scipy takes longer at the end of a deep chain of imports.
+import sklearn.base  # noqa: F401
 import typer
 
 from apnc.cli.bench import bench
@@ -56,7 +58,7 @@ def begin(context: typer.Context, version: Version = False) -> None:
     """Kernel k-means for data that outgrows its kernel matrix.
 
     Results go to files, a summary to standard output, progress to standard error. Exit codes: 0 success, 1 a bug in
-    apnc, 2 bad usage or bad input, 3 not converged (with --strict), 130 interrupted.
+    apnc, 2 bad usage or bad input, 3 not converged (with --strict), 128 + n ended by signal n (130 by Ctrl-C).
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

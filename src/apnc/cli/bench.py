@@ -1,5 +1,6 @@
 """``apnc bench``: runs the benchmarks of a checkout, which are not part of the package."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,18 @@ def bench(context: typer.Context) -> None:
         for word in ((f"--{name}",) if value is True else (f"--{name}", str(value)))
     ]
     command = [sys.executable, "-m", "benchmarks.paper", context.params["table"], *words]
-    raise typer.Exit(subprocess.run(command, cwd=checkout()).returncode)
+    raise typer.Exit(finished(command, checkout()))
+
+
+def finished(command: list[str], folder: Path) -> int:
+    """Run a program and return its exit code; it is interrupted with this one, and ends what it has started."""
+    with subprocess.Popen(command, cwd=folder) as program:
+        try:
+            return program.wait()
+        except KeyboardInterrupt:
+            program.send_signal(signal.SIGINT)
+            program.wait()
+            raise
 
 
 def checkout() -> Path:

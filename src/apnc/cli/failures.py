@@ -1,6 +1,7 @@
 """Error reporting: one line on standard error, and an exit code."""
 
 import os
+import signal
 import sys
 import time
 import traceback
@@ -13,11 +14,15 @@ import typer
 from typer.core import TyperGroup
 
 from apnc.cli.config import long_names
+from apnc.cli.signals import Signals, message
 from apnc.cli.spelling import meant
 from apnc.outputs.atomic import FULL
-from apnc.wording import told
+from apnc.temporary import discard_all
+from apnc.wording import printable, told
 
-FAULT, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+FAULT, BAD_INPUT, NOT_CONVERGED = 1, 2, 3
+#: Characters of a line on standard error.
+LINE = 400
 #: Errors caused by the input or the machine; all others are bugs.
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, EOFError)
 
@@ -29,11 +34,12 @@ class Run:
     ----------
     debug : show tracebacks.
     begun : start time, by ``time.perf_counter``.
+    signals : how the process handles signals.
 
     """
 
-    def __init__(self, debug: bool, begun: float) -> None:
-        self.debug, self._begun = debug, begun
+    def __init__(self, debug: bool, begun: float, signals: Signals) -> None:
+        self.debug, self._begun, self.signals = debug, begun, signals
         self.kinds: set[type[Warning]] = set()
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
@@ -53,26 +59,35 @@ class Run:
 class Commands(TyperGroup):
     """The group of all commands, which turns every exception into a line of text and an exit code."""
 
-    def main(self, args: Any = None, *rest: Any, begun: float | None = None, **options: Any) -> Any:
+    def main(
+        self,
+        args: Any = None,
+        *rest: Any,
+        begun: float | None = None,
+        signals: Signals | None = None,
+        **options: Any,
+    ) -> Any:
         given = sys.argv[1:] if args is None else list(args)
-        run = Run("--debug" in given, time.perf_counter() if begun is None else begun)
+        run = Run("--debug" in given, time.perf_counter() if begun is None else begun, signals or Signals())
         try:
             code = super().main(given, *rest, **{**options, "standalone_mode": False, "obj": run})
         except Exception as error:
-            code = report(error, run.debug)
+            code = report(error, run)
         except SystemExit as end:
             # Rich exits the process itself if the reader of its help closes the pipe.
             code = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
+        # An interrupt between the creation of a file and the block that removes it leaves it behind.
+        discard_all()
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with warnings_as_lines(ctx.obj):
+            with ctx.obj.signals.raising(), warnings_as_lines(ctx.obj):
                 return super().invoke(ctx)
         except (typer.Exit, typer.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
-            raise typer.Exit(report(error, ctx.obj.debug)) from error
+            raise typer.Exit(report(error, ctx.obj)) from error
 
 
 @contextmanager
@@ -84,20 +99,22 @@ def warnings_as_lines(run: Run) -> Iterator[None]:
         yield
 
 
-def report(error: BaseException, debug: bool) -> int:
+def report(error: BaseException, run: Run) -> int:
     """Print what went wrong; returns the exit code."""
-    if debug:
-        traceback.print_exception(error)
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
-        say(". ".join(["interrupted", *advice(error)]))
-        return INTERRUPTED
+    if run.debug:
+        print(printable("".join(traceback.format_exception(error))), end="", file=sys.stderr, flush=True)
+    # A library may have turned the interruption into an error of its own.
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or run.signals.received is not None:
+        number = run.signals.received or signal.SIGINT
+        say(". ".join([message(number), *advice(error)]))
+        return 128 + number
     if hasattr(error, "format_message"):
         say(_usage(error))
         return BAD_INPUT
     if isinstance(error, EXPECTED):
         say(" ".join([explained(error), *advice(error)]))
         return BAD_INPUT
-    say(f"{type(error).__name__}: {error}" + ("" if debug else " (run again with --debug to see where)"))
+    say(f"{type(error).__name__}: {error}" + ("" if run.debug else " (run again with --debug to see where)"))
     return FAULT
 
 
@@ -150,4 +167,4 @@ def explained(error: BaseException) -> str:
 def say(text: str) -> None:
     """Print one line to standard error; a closed one is not an error."""
     with suppress(OSError, ValueError):
-        print(f"apnc: {told(' '.join(text.split()))}", file=sys.stderr, flush=True)
+        print(told(f"apnc: {' '.join(text.split())}", LINE), file=sys.stderr, flush=True)

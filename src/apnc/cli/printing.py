@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.text import Text
 
-from apnc.wording import printable
+from apnc.wording import one_line, printable
 
 #: Width of the output if it is not a terminal, so that nothing is wrapped or truncated.
 UNLIMITED = 100_000
@@ -30,14 +30,14 @@ def quiet_output() -> Iterator[None]:
 def show_json(result: Mapping[str, Any]) -> None:
     """Print one line of JSON; non-finite numbers become null."""
     with _reader_may_leave():
-        print(json.dumps(_plain(result), ensure_ascii=False), flush=True)
+        print(_readable(json.dumps(_plain(result), ensure_ascii=False)), flush=True)
 
 
 def show_lines(lines: Mapping[str, str]) -> None:
     """Print a name and a text on each line; plain text if the output is not a terminal."""
     width = max(map(len, lines)) + 2
     _show(
-        Text.assemble((f"{name:<{width}}", "bold"), printable(text), no_wrap=True, overflow="ignore")
+        Text.assemble((f"{name:<{width}}", "bold"), one_line(text), no_wrap=True, overflow="ignore")
         for name, text in lines.items()
     )
 
@@ -54,9 +54,9 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in header:
-        table.add_column(Text(printable(name)), justify="right", no_wrap=True)
+        table.add_column(Text(one_line(name)), justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     _show([table])
 
 
@@ -90,6 +90,11 @@ def _reader_may_leave() -> Iterator[None]:
         if error.errno == errno.ENOSPC:
             raise OSError(error.errno, error.strerror, "standard output") from error
         raise
+
+
+def _readable(text: str) -> str:
+    """JSON with letters of all languages as they are, and escapes for what a terminal would obey or cannot show."""
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _plain(value: Any) -> Any:

@@ -4,12 +4,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from apnc.caching import cached_property
 from apnc.discrepancy import Discrepancy
 from apnc.embeddings.spectrum import SMALLER
 from apnc.engines.contract import Chunk, Chunks, SingleChunk

@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from apnc.caching import cached_property
 from apnc.typing import Array
 
 #: Clusters and classes are not matched if there are more than this of both: 20,000 took 8 seconds, 200,000 took 150.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from apnc.engines.blas import no_openmp
 from apnc.typing import Array
 
 #: Neighbour whose distance is the length scale of ``gamma="local"``.
@@ -54,15 +55,23 @@ def _neighbour_length(distances: Array, weights: Array) -> float:
 
 def _distances(kernel: str, rows: Any) -> Array:
     from scipy import sparse
-    from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+    from sklearn.metrics.pairwise import euclidean_distances
 
     wide = rows.astype(np.float64)
     if kernel == "rbf":
         return euclidean_distances(wide)
     if kernel == "laplacian":
-        return manhattan_distances(wide)
+        return manhattan(wide, wide)
     wide = wide.toarray() if sparse.issparse(wide) else wide
     return -additive_chi2(wide, wide)
+
+
+def manhattan(A: Any, B: Any) -> Array:
+    """L1 distances of all pairs, shape (len(A), len(B)); of sparse rows on one thread, so that processes may fork."""
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    with no_openmp():
+        return manhattan_distances(A, B)
 
 
 def additive_chi2(A: Array, B: Array) -> Array:

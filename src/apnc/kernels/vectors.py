@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from apnc.kernels.bandwidth import additive_chi2
+from apnc.kernels.bandwidth import additive_chi2, manhattan
 from apnc.kernels.family import Kernel, KernelRows
 from apnc.kernels.names import KERNELS, SCALED, TAKES
 from apnc.stored import require, stored
@@ -156,10 +156,8 @@ class VectorKernel(Kernel):
         return KernelRows(lambda X, room: _in_cache(squared(X, room), _exp_of_negative))
 
     def _laplacian(self, landmarks: Any, dtype: type) -> KernelRows:
-        from sklearn.metrics.pairwise import manhattan_distances
-
         def laplacian(X: Any, room: Array | None) -> Array:
-            K = manhattan_distances(_like(X, landmarks), landmarks).astype(dtype, copy=False)
+            K: Array = manhattan(_like(X, landmarks), landmarks).astype(dtype, copy=False)
             K *= -self._slope
             return np.exp(K, out=K)
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+
+from apnc.forking import hold_while_forking
 
 #: Sums may be reordered (vectorised) and nothing is NaN. "ninf" is left out: the searches start from infinity.
 FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
@@ -15,6 +18,8 @@ FAST = {"reassoc", "contract", "arcp", "nsz", "nnan"}
 #: Shown when the first loop is compiled, which takes many seconds.
 COMPILING = "compiling the loops ({}) ..."
 ONCE, ALWAYS = "once per machine", "in every process: no cache folder is writable, see NUMBA_CACHE_DIR"
+
+hold_while_forking(global_compiler_lock)
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -2,10 +2,12 @@
 
 import errno
 import os
-import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from apnc.temporary import create, discard
 
 Target = str | os.PathLike[str]
 #: Errors for a full disk, an exceeded quota and a file that is too large.
@@ -16,7 +18,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def atomic(path: Target) -> Iterator[Path]:
     """A hidden file in the same folder, which is renamed to ``path`` after it has been written and synced to disk.
 
-    After a failure or an interrupt it is removed, and an existing file at ``path`` is untouched.
+    After a failure or an interrupt it is removed, and an existing file at ``path`` is untouched; if the process is
+    killed, the next run that writes into the folder removes it. A file that replaces another has its permissions.
     """
     target = _settle(path)
     temporary = _create_beside(target)
@@ -26,11 +29,12 @@ def atomic(path: Target) -> Iterator[Path]:
         with open(temporary, "r+b") as written:
             os.fsync(written.fileno())
         os.replace(temporary, target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in FULL:
+    except OSError as error:
+        if error.errno in FULL:
             raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
         raise
+    finally:
+        discard(temporary)
     _flush_folder(target.parent)
 
 
@@ -49,16 +53,19 @@ def _settle(path: Target) -> Path:
 
 
 def _create_beside(target: Path) -> Path:
-    """A new empty file with a hidden name, the same ending and default permissions."""
-    # The prefix could make a long name too long; the end is kept, because the extension determines the format.
-    temporary = target.with_name(f".{secrets.token_hex(6)}.{target.name[-40:]}")
+    """A new empty file with a hidden name, the same ending, and the permissions of the target or, if new, any file."""
+    kept = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        # A long name would become too long; the end is kept, because the extension determines the format.
+        temporary = create(target.parent, f".{target.name[-40:]}", 0o666 if kept is None else 0o600)
     except OSError as error:
         raise type(error)(
             f"{target} cannot be written: {error.strerror} in the folder {target.parent}. Choose another folder, or "
             "make this one writable."
         ) from error
+    if kept is not None:
+        with suppress(OSError):
+            os.chmod(temporary, kept)
     return temporary
 
 
@@ -74,4 +81,4 @@ def _flush_folder(folder: Path) -> None:
 
 def check_writable(path: Target) -> None:
     """Create and remove a file in the folder of ``path``, so that problems show before a long computation."""
-    _create_beside(_settle(path)).unlink()
+    discard(_create_beside(_settle(path)))

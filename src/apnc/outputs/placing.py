@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from apnc.caching import cached_property
 from apnc.discrepancy.nearest import Nearest
 from apnc.engines.contract import Chunk
 from apnc.model import Clusters, Model

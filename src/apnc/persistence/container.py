@@ -14,11 +14,11 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
 
+from apnc.caching import cached_property
 from apnc.persistence.plain import parse
 from apnc.persistence.record import Record
 from apnc.typing import Array

@@ -3,11 +3,14 @@
 import errno
 import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
+
+from apnc.temporary import create, discard
 
 #: Bytes copied at a time.
 COPIED = 1 << 20
@@ -17,9 +20,9 @@ class Spool:
     """A file in ``TMPDIR`` that is removed when this object is no longer referenced, or when the process ends."""
 
     def __init__(self) -> None:
-        handle, self.path = tempfile.mkstemp(prefix="apnc-")
-        os.close(handle)
-        self.remove = weakref.finalize(self, _remove, self.path)
+        file = create(Path(gettempdir()))
+        self.path = os.fspath(file)
+        self.remove = weakref.finalize(self, discard, file)
 
 
 @contextmanager
@@ -32,7 +35,7 @@ def spooling(name: str) -> Iterator[Spool]:
         spool.remove()
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        where = f"the copy of {name} in {tempfile.gettempdir()} (TMPDIR)"
+        where = f"the copy of {name} in {gettempdir()} (TMPDIR)"
         raise OSError(error.errno, error.strerror, where) from error
     except BaseException:
         spool.remove()
@@ -44,8 +47,3 @@ def copied(handle: Any, name: str) -> Spool:
     with spooling(name) as spool, open(spool.path, "wb") as file:
         shutil.copyfileobj(handle, file, COPIED)
     return spool
-
-
-def _remove(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.remove(path)

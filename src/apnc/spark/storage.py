@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import IO, Any, Self
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from apnc.engines.spark.session import is_connect
 from apnc.estimators.saving import read_estimator
 from apnc.persistence import Container, Functions, ModelFileError
 from apnc.persistence.functions import import_name
+from apnc.temporary import temporary_folder
 
 #: Bytes of a model per row: Spark holds several copies of a row while writing, in a heap of 1 GB by default.
 PART_BYTES = 1 << 24
@@ -82,8 +82,8 @@ class ModelWriter(Writer):
 
     def saveImpl(self, path: str) -> None:
         """Write the metadata, then the model in parts."""
-        with tempfile.TemporaryDirectory() as folder:
-            file = self.instance.toLocal().save(Path(folder, "model.apnc"))
+        with temporary_folder() as folder:
+            file = self.instance.toLocal().save(folder / "model.apnc")
             size = file.stat().st_size
             self._save_metadata(path, self._plain(), model={"bytes": size, "parts": -(-size // PART_BYTES)})
             with open(file, "rb") as opened:

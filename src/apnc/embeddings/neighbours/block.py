@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from apnc.caching import cached_property
 from apnc.embeddings.family import Block, EmbedBlock, Join, Portions, begin
 from apnc.embeddings.neighbours.links import Neighbours
 from apnc.embeddings.neighbours.search import Search

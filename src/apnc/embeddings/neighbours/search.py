@@ -1,13 +1,13 @@
 """Nearest landmarks of rows: a shortlist first, then exact distances."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.spatial import KDTree
 
+from apnc.caching import cached_property
 from apnc.engines.blas import one_thread
 from apnc.stored import stored
 from apnc.typing import Array

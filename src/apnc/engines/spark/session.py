@@ -5,7 +5,6 @@ import os
 import pickle
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
+
+from apnc.temporary import temporary_folder
 
 #: Functions of more bytes are sent to a Connect server once, as a file, instead of in every plan.
 LARGE = 1 << 20
@@ -59,8 +60,8 @@ def shipped(frame: Any, task: Any) -> Any:
     if len(packed) < LARGE:
         return task
     name = f"apnc-{hashlib.sha256(packed).hexdigest()}.task"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, name)
+    with temporary_folder() as folder:
+        path = folder / name
         path.write_bytes(packed)
         frame.sparkSession.addArtifact(str(path), file=True)
     return Shipped(name)
