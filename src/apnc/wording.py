@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 #: Characters of a message that are shown, and of these how many are its end, which says what to do.
-LONGEST, END = 1000, 300
+LONGEST, END = 400, 150
+CUT = " ... "
 
 
 def printable(text: str) -> str:
@@ -14,7 +15,7 @@ def printable(text: str) -> str:
 def told(text: str) -> str:
     """A message that is safe to show; what is too long is cut in the middle."""
     safe = printable(text)
-    return safe if len(safe) <= LONGEST else f"{safe[: LONGEST - END]} ... {safe[-END:]}"
+    return safe if len(safe) <= LONGEST else f"{safe[: LONGEST - END - len(CUT)]}{CUT}{safe[-END:]}"
 
 
 def some(texts: Sequence[str], most: int = 10) -> str:
