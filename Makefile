@@ -3,7 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench bench-smoke paper clean
+# Attacks, each a target of its own: make torture-input
+TORTURE := kill signals input models numbers memory concurrency spark
+.PHONY: help setup demo test lint format bench bench-smoke paper torture $(TORTURE:%=torture-%) clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +61,12 @@ bench-smoke: $(VENV)/.all ## Run the benchmarks on tiny data, to see that they s
 paper: $(VENV)/.all ## Measure what is missing of the paper's tables (hours; data in APNC_DATA) and render the pages
 	$(BIN)/python -m benchmarks.paper all
 	$(BIN)/python -m benchmarks.paper render
+
+torture: $(VENV)/.all ## Try to break it: what is missing of all attacks (hours); make torture-input for one of them
+	$(BIN)/python -m tests.torture all; status=$$?; $(BIN)/python -m tests.torture render && exit $$status
+
+$(TORTURE:%=torture-%): torture-%: $(VENV)/.all
+	$(BIN)/python -m tests.torture $*; status=$$?; $(BIN)/python -m tests.torture render && exit $$status
 
 clean: ## Remove .venv and everything generated
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -120,6 +120,11 @@ class Scaling:
         constant = columns.high - columns.low <= CONSTANT * largest
         if kind == "minmax":
             size = np.where(constant, 1.0, columns.high - columns.low)
+            if (size < np.finfo(np.float64).tiny).any():
+                raise ValueError(
+                    f"scale='minmax' needs features that differ by more than the smallest floats; a column differs by "
+                    f"{size.min():.3g}. Multiply them by a constant first."
+                )
             return cls(kind, columns.low, 1 / size)
         size = rounded(np.where(constant, 1.0, np.sqrt(columns.spread / columns.weight)))
         if not (np.isfinite(size) & (size > np.sqrt(np.finfo(np.float64).tiny))).all():
@@ -128,7 +133,8 @@ class Scaling:
                 f"{largest.max():.3g}. Multiply them by a constant first, or use scale='minmax'."
             )
         # The mean is rounded in units of the column's size; its own leading digits could be too coarse.
-        mean = np.where(constant, columns.low, np.round(columns.mean / size, DIGITS) * size)
+        steps = np.round(np.where(constant, 0.0, columns.mean) / size, DIGITS)
+        mean = np.where(constant, columns.low, steps * size)
         return cls(kind, mean, 1 / size)
 
     @np.errstate(over="ignore", invalid="ignore")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 #: Characters of a message that are shown.
-LONGEST = 1000
+LONGEST = 400
 
 
 def printable(text: str) -> str:

@@ -188,3 +188,14 @@ def test_what_is_cut_has_the_length_that_was_asked_for():
 def test_messages_keep_letters_of_all_languages():
     assert told("Größe «π» 中文") == "Größe «π» 中文"
     assert told("a\x00b\u202ec\udc80") == r"a\x00b\u202ec\udc80"
+
+
+def test_a_line_is_never_longer_than_it_may_be():
+    assert len(told("x" * 10_000)) == LONGEST == 400
+    assert told("a" * 10_000 + " Do this.").endswith("a Do this.")
+
+
+def test_options_that_are_nested_without_end():
+    Path("deep.toml").write_text(f"n-clusters = {'[' * 500}{']' * 500}\n")
+    said = run("fit", "rows.csv", "--config", "deep.toml", "--model", "m.apnc", code=2).stderr
+    assert "deep.toml is not a file of options: its values are nested too deep." in said

@@ -1060,3 +1060,15 @@ def test_a_configuration_is_kept_and_not_needed(path, tmp_path):
     km.save(tmp_path / "told.apnc", {"clusters": 3})
     assert read_schema(tmp_path / "told.apnc")["origin"]["configuration"] == {"clusters": 3}
     assert apnc.load(tmp_path / "told.apnc").get_params() == km.get_params()
+
+
+@pytest.mark.parametrize("name", ["weights", "landmarks", "scales"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, ">f8", np.longdouble])
+def test_types_for_which_the_loops_of_a_graph_would_be_compiled(name, dtype, tmp_path):
+    path = (
+        apnc.SpectralClustering(2, n_landmarks=10, random_state=0).fit(rows()).save(tmp_path / "graph.apnc")
+    )
+    member = f"model_embedding_coefficients_blocks_0_{name}.npy"
+    found = np.load(io.BytesIO(read_members(path)[member]))
+    exchange(path, **{member.replace(".", "__"): npy(found.astype(dtype))})
+    refused(path, "must be float32 or float64")

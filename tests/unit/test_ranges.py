@@ -1,6 +1,7 @@
 """Features of any size are clustered, or refused for their size, without a word from numpy."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from apnc import KernelKMeans
+from apnc import KernelKMeans, SpectralClustering
+from apnc.embeddings.neighbours.coordinates import between_pieces
 from apnc.kernels import KERNELS
 
 X, Y = make_blobs(120, n_features=3, centers=[[9, 1, 1], [1, 9, 1], [1, 1, 9]], random_state=0)
@@ -101,3 +103,44 @@ def test_a_given_gamma_out_of_range():
 
 def test_equal_rows_are_no_fault():
     assert fitted(np.full((20, 3), 1e-150), gamma=None).gamma_ == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_small_kernel_gives_the_same_labels_or_none():
+    """Y is stored in float32, in which the roots of tiny kernel values are zero."""
+    for power in (0, -5, -10, -14):
+        assert adjusted_rand_score(fitted(X * 10.0**power, kernel="linear").labels_, Y) == 1
+    for power in (-20, -60, -140):
+        with pytest.raises(
+            ValueError, match=r"up to .*e-\d+, too small to compute with. Multiply the features"
+        ):
+            fitted(X * 10.0**power, kernel="linear")
+    assert adjusted_rand_score(fitted(X * 1e-60, kernel="linear", normalize_kernel=True).labels_, Y) == 1
+    with pytest.raises(ValueError, match="too small to compute with"):
+        fitted(X * 1e-60, kernel="polynomial", coef0=0, gamma=1.0, normalize_kernel=True)
+
+
+def test_columns_at_the_edges_of_floats_are_scaled_or_refused():
+    with pytest.raises(ValueError, match=r"scale='minmax' needs features that differ .* Multiply them"):
+        fitted(np.round(X) * 5e-324, scale="minmax")
+    constant = np.column_stack([X, np.full(len(X), 1e300)])
+    assert adjusted_rand_score(fitted(constant, scale="standard").labels_, Y) == 1
+
+
+def test_a_graph_of_infinite_kernel_values():
+    graph = SpectralClustering(3, kernel="polynomial", coef0=1e150, degree=2, random_state=0)
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(ValueError, match="The kernel is infinite for some"),
+    ):
+        graph.fit(X.astype(np.float32))
+
+
+@pytest.mark.parametrize("places", [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 2, 3]])
+def test_pieces_of_a_graph_in_one_place(places):
+    """On a line the cosine knows two directions only, however many pieces the graph has."""
+    search = SimpleNamespace(landmarks=np.array(places, dtype=float)[:, None])
+    with warnings.catch_warnings(action="error"):
+        parts = between_pieces([np.array([i]) for i in range(len(places))], search)
+    assert len(parts) == 3
+    assert np.isfinite(np.array([column for *_, column in parts])).all()

@@ -562,6 +562,8 @@ def test_wrong_columns(table):
     refused(r"no numeric column.*Columns: key \(text\)", table.select(["key"]))
     twice = pa.Table.from_arrays([table["a"], table["a"]], names=["a", "a"])
     refused("several columns with the name 'a'", twice)
+    keys = pa.Table.from_arrays([table["a"], table["a"], table["b"]], names=["row_id", "row_id", "b"])
+    refused("several columns with the name 'row_id'", keys)
     twice = twice.append_column("b", table["b"])
     np.testing.assert_array_equal(
         read(open_table(twice, "parquet", exclude=["a"]))[0], expected(table, ["b"])

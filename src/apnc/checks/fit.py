@@ -21,19 +21,24 @@ from apnc.stored import largest
 from apnc.version import __version__
 from apnc.wording import told
 
-#: k(x, x) must stay below this, so that squares of Y do not overflow float32.
-LARGEST_KERNEL = 1e30
+#: The largest k(x, x) must be between these, so that squares of Y are within the range of float32.
+LEAST_KERNEL, LARGEST_KERNEL = 1e-30, 1e30
 #: The message if no rows are left to fit.
 WEIGHTLESS = "Every row has weight zero or was skipped; at least one row must have a positive weight."
 #: Packages that a warning's location skips.
 BETWEEN = ("apnc", "contextlib", "sklearn")
 
 
-def refuse_overflow(diagonal: npt.NDArray[Any]) -> None:
-    """Refuse kernel values so large that squared distances overflow float32, the type in which Y is stored."""
+def refuse_range(diagonal: npt.NDArray[Any]) -> None:
+    """Refuse kernel values whose square roots are out of range for float32, the type in which Y is stored."""
     found = float(np.abs(diagonal).max())
     if not found < LARGEST_KERNEL:
         raise ValueError(f"The kernel reaches values up to {found:.3g}, too large to compute with. {SMALLER}")
+    if 0 < found < LEAST_KERNEL:
+        raise ValueError(
+            f"The kernel reaches values up to {found:.3g}, too small to compute with. Multiply the features by a "
+            "constant, or set scale='minmax' or normalize_kernel=True."
+        )
 
 
 def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) -> None:
@@ -44,6 +49,9 @@ def refuse_magnitude(kernel: KernelChoice, samples: Iterable[Any], dtype: type) 
     found = max(largest(values.astype(np.float64)) for values in vectors)
     limits = np.finfo(dtype)
     low, high = float(np.sqrt(limits.tiny)), float(np.sqrt(limits.max))
+    if kernel.kernel == "polynomial" and not kernel.coef0:
+        # Nothing is added to the product before it is raised to a power.
+        low **= 1 / max(1.0, kernel.degree)
     if found and not low <= found <= high:
         which = "small" if found < low else "large"
         raise ValueError(

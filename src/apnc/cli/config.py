@@ -79,6 +79,8 @@ def content_of(file: str) -> Mapping[str, Any]:
         return tomllib.loads(Path(file).read_bytes().decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is not a valid TOML file: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{file} is not a file of options: its values are nested too deep.") from error
 
 
 def _key(name: str) -> str:

@@ -7,6 +7,7 @@ from scipy import linalg
 
 from apnc.embeddings.family import Block, Coefficients
 from apnc.embeddings.nystroem import triangular
+from apnc.embeddings.spectrum import SMALLER
 from apnc.engines.blas import one_thread
 from apnc.typing import Array
 
@@ -31,6 +32,8 @@ def needed_components(coefficients: Coefficients, Y: Array, weights: Array, leas
     least : minimum number of components to keep, if there are as many.
 
     """
+    if not np.isfinite(Y).all():
+        raise ValueError(f"The kernel is infinite for some rows of the sample. Look for outliers. {SMALLER}")
     shares = weights / weights.sum()
     edges = np.cumsum([len(block.weights) for block in coefficients.blocks])[:-1]
     with one_thread():

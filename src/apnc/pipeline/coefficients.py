@@ -64,7 +64,7 @@ def candidate(fit: Fit, kernel: Kernel) -> Candidate:
     settings, dtype = fit.settings, fit.job.dtype
     landmarks, seeding = choose_landmarks(fit.drawn, settings), fit.drawn.samples["seeding"]
     kernel = kernel.of_landmarks(landmarks.rows)
-    checks.refuse_overflow(kernel.diagonal(seeding.rows))
+    checks.refuse_range(kernel.diagonal(seeding.rows))
     rng = np.random.default_rng(derive(settings.seed, "coefficients"))
     known = RememberingKernel(kernel, lambda n: fit.job.progress.rows(n // len(landmarks)))
     found = settings.embedding.coefficients(landmarks.rows, known, fit.sizes.n_components, rng)

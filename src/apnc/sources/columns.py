@@ -73,6 +73,8 @@ def choose(where: str, columns: Sequence[Column], taken: Iterable[Any] = ()) -> 
     """Features by default: all numeric columns except an index, or else the only column of lists of numbers."""
     taken, names = set(taken), [column.name for column in columns]
     free = [column for column in columns if column.name not in taken]
+    # Whether these are an index is read from their values, which a name must tell apart.
+    refuse_twice(where, names, [c.name for c in free if c.kind == NUMBER and LIKE_INDEX.fullmatch(c.name)])
     left_out = {
         column.name: why
         for column in free

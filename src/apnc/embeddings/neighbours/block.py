@@ -64,6 +64,10 @@ class NeighbourBlock(Block):
             found = np.shape(self.vectors)
             require(len(found) == 2 and found[1] == len(self.root), f"centers have shape {found}")
         Block(self.vectors, self.weights).check()
+        # The search would be compiled for any other type, which takes seconds.
+        parts = [part for part in (self.vectors, self.weights, self.scales, self.basis) if part is not None]
+        odd = [part.dtype for part in parts if part.dtype not in (np.float32, np.float64)]
+        require(not odd, f"vectors, weights, scales and basis must be float32 or float64, not {odd[:1]}")
         l, d = self.vectors.shape  # noqa: E741
         require(self.scales.shape == (l,), f"scales have shape {self.scales.shape}, expected {(l,)}")
         require(self.scales.min() >= 0 and self.typical >= 0, "scales are negative")

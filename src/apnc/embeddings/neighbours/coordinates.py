@@ -157,6 +157,9 @@ def squared_gaps(members: list[Array], search: Search) -> Array:
         gaps.append(np.minimum.reduceat(squared.min(axis=0), starts))
     np.fill_diagonal(found := np.array(gaps), np.max(gaps))
     least = np.maximum(found.min(), FARTHEST**-2 * np.median(found))
+    if least <= 0:
+        # Pieces in one place, as on two sides of a cosine's only direction: the farthest tell what is far, if any.
+        least = FARTHEST**-2 * found.max() if found.max() > 0 else 1.0
     # Within a range, so that the coordinates of far pieces do not drown those inside the pieces.
     return np.clip(np.minimum(found, found.T), least, FARTHEST**2 * least)
 
