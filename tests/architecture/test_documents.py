@@ -66,3 +66,10 @@ def test_the_benchmark_page_is_made_of_the_committed_rows():
     from benchmarks.run import RESULTS
 
     assert (ROOT / "docs" / "benchmarks.md").read_text() == page(read(RESULTS))
+
+
+def test_tests_that_the_page_on_security_names_exist():
+    named = re.findall(r"`(unit/\w+\.py)::(\w+)`", (ROOT / "docs" / "security.md").read_text())
+    assert len(named) > 8
+    for file, name in named:
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text(), f"{file}::{name}"
