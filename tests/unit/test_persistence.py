@@ -970,7 +970,11 @@ def test_flipped_bytes_in_arrays_whose_checksum_is_made_to_fit(path):
 
 
 #: Files of an older version lack them.
-ADDED_LATER = [("model", "clusters", "quantiles"), ("model", "clusters", "groups")]
+ADDED_LATER = [
+    ("model", "clusters", "quantiles"),
+    ("model", "clusters", "quantiles", "diagonal"),
+    ("model", "clusters", "groups"),
+]
 
 
 def test_every_field_is_needed(path):
