@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from functools import partial
@@ -222,43 +220,3 @@ def test_a_process_forked_after_a_fit_of_sparse_rows():
     )
     fit()
     assert forks(fit) == 0
-
-
-FORKS = """
-import os, sys, threading
-import numpy as np
-from apnc import KernelKMeans
-
-X = np.random.default_rng(0).normal(size=(2000, 8))
-fit = lambda: KernelKMeans(4, n_landmarks=60, random_state=0).fit(X).labels_
-expected, stop = fit(), []
-
-def others():
-    while not stop:
-        fit()
-
-thread = threading.Thread(target=others, daemon=True)
-thread.start()
-for _ in range(6):
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if np.array_equal(fit(), expected) else 3)
-    if os.waitpid(pid, 0)[1]:
-        sys.exit("a forked process found other labels")
-stop.append(True)
-thread.join()
-print("done")
-"""
-
-
-def test_forks_while_another_thread_fits():
-    """Without the wait, the first fork locks up the whole process nearly every time."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKS],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=FOREVER,
-    )
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
