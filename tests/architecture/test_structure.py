@@ -161,6 +161,8 @@ WRITERS = {
     "outputs.writing": "a file of outputs.atomic",
     "report.page": "a file of outputs.atomic",
     "persistence.container": "a file of outputs.atomic",
+    "persistence.checkpoint": "in the folder of a checkpoint, which outlives the process",
+    "engines.chunk_files": "in the folder of a checkpoint",
     "sources.spool": "a file of temporary",
     "sources.streams": "a file of sources.spool",
     "engines.spark.session": "in a folder of temporary",

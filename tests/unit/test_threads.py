@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +13,10 @@ import pytest
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-from apnc import KernelKMeans
+from apnc import KernelKMeans, pipeline
 from apnc.caching import cached_property
 from apnc.engines import blas
 from apnc.forking import acquire_locks, release_locks
-from apnc.run.job import Job
 
 ROOT = Path(__file__).parents[2]
 #: Only a deadlock takes so long, however busy the machine is.
@@ -168,11 +168,28 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     thread.join()
 
 
-def test_all_work_on_data_is_known_to_forks():
-    """Everything that estimators compute goes through one context."""
+def test_stages_that_may_use_several_threads_of_blas_are_known_to_forks(monkeypatch):
+    """Those on the driver; passes over the rows have one thread of BLAS for each worker."""
+    seen = {}
+
+    def seeing(stage):
+        def run(fit):
+            seen[stage.name] = threading.get_ident() in blas._use.computing
+            return stage.run(fit)
+
+        return replace(stage, run=run)
+
+    monkeypatch.setattr("apnc.pipeline.STAGES", [seeing(stage) for stage in pipeline.STAGES])
     before = set(blas._use.computing)
-    with Job.running(KernelKMeans(2)._job(X, reset=True)):
-        assert threading.get_ident() in blas._use.computing
+    KernelKMeans(2, random_state=0).fit(X)
+    assert seen == {
+        "sampling": False,
+        "coefficients": True,
+        "starting": True,
+        "embedding": False,
+        "clustering": True,
+        "labels": False,
+    }
     assert set(blas._use.computing) == before
 
 

@@ -1,7 +1,7 @@
 """The fit as a list of stages: chunks -> landmarks -> coefficients -> Y -> centroids -> labels."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_type_hints
@@ -11,6 +11,7 @@ import numpy as np
 from apnc.checks import fit as checks
 from apnc.clustering.lloyd import LloydResult, Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import most_passes
+from apnc.engines.blas import computing
 from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
@@ -203,7 +204,9 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
             continue
         if state.job.progress is not SILENT:
             stage.announce(state)
-        state = stage.run(state)
+        # Stages over the rows run on the engine's threads, each with one thread of BLAS: a fork need not wait for them.
+        with nullcontext() if stage.grows.startswith("rows") else computing():
+            state = stage.run(state)
         if keeps and stage.adds:
             write_record(state, stage.name, stage.adds)
     return state

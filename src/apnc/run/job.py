@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from apnc.engines.blas import computing
 from apnc.engines.contract import Data
 from apnc.engines.local import CHUNK_BYTES, Layout
 from apnc.progress import SILENT, Progress
@@ -110,14 +109,13 @@ class Job:
     def running(self) -> Iterator[None]:
         """Context for all work on the data: reports compilation, and lists all missing values in the error."""
         try:
-            with computing():
-                if self.progress is SILENT:
-                    yield
-                else:
-                    from apnc.loops.compiled import watched
+            if self.progress is SILENT:
+                yield
+            else:
+                from apnc.loops.compiled import watched
 
-                    with self.progress, watched(self.progress.note):
-                        yield
+                with self.progress, watched(self.progress.note):
+                    yield
         except MissingValuesError:
             layout = self.layout(8 * self.source.held)
             refuse_missing(self.source, layout.rows_per_chunk(None, self.source.read_bytes))
