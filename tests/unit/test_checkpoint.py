@@ -89,7 +89,7 @@ FITS = {
     "precomputed": (KernelKMeans(3, kernel="precomputed", **KMEANS), kernel_matrix),
     "a file": (KernelKMeans(6, **KMEANS), npy),
     "text": (KernelKMeans(6, **KMEANS), csv),
-    "a limit": (KernelKMeans(6, memory_limit="1GB", **KMEANS), npy),
+    "a limit": (KernelKMeans(6, memory_limit="8GB", **KMEANS), npy),
     "a graph": (SpectralClustering(6, random_state=0), lambda: X),
     "a graph of a file": (SpectralClustering(6, n_landmarks=200, random_state=0), npy),
     "a graph of words": (SpectralClustering(3, kernel=shared, random_state=0), lambda: WORDS),

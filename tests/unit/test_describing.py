@@ -200,7 +200,7 @@ def test_descriptions_take_no_more_memory_than_they_are_priced_at(kind):
         options = {"kernel": "cosine"}
     km = KernelKMeans(60, n_landmarks=60, n_init=1, max_iter=2, n_jobs=2, random_state=0, **options).fit(rows)
     km.describe(rows[:200])
-    job = km.set_params(memory_limit="1GB")._job(rows)
+    job = km.set_params(memory_limit="16GB")._job(rows)
     problem = job.problem(Sizes(60, km.n_components_, 0, len(km.labels_), 0))
     parts = costs.describing(problem, 60, 5, rows.shape[1], kind == "sparse")
     tracemalloc.start()
