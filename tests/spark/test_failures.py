@@ -141,7 +141,7 @@ def test_cached_blocks_lost_in_an_iteration(spark, frame_of, rows, expected, mon
         return False
 
     plain = lloyd.lloyd
-    monkeypatch.setattr("apnc.pipeline.lloyd", lambda *given: plain(*given[:-1], drop))
+    monkeypatch.setattr("apnc.pipeline.lloyd", lambda *given: plain(*given[:5], drop))
     frame = frame_of(rows)
     km = KernelKMeans(**SETTINGS).fit(apnc.sources.open(frame, exclude=["id"]))
     assert lost

@@ -65,7 +65,7 @@ def traffic(spark, frame_of, monkeypatch):
             embedding.extend(stages.new())
 
         monkeypatch.setattr(Index, "renew", noted)
-        monkeypatch.setattr("apnc.pipeline.lloyd", lambda *given: plain(*given[:-1], note))
+        monkeypatch.setattr("apnc.pipeline.lloyd", lambda *given: plain(*given[:5], note))
         km = KernelKMeans(
             K, gamma=0.5, n_landmarks=300, n_components=M, max_iter=ITERATIONS, tol=0, random_state=0
         ).fit(apnc.sources.open(frame, exclude=["id"]))
