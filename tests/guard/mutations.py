@@ -116,6 +116,60 @@ MUTATIONS = {
         "columns.spread / columns.weight",
         f"{UNIT}/test_scaling.py",
     ),
+    "iterations begin anew after an interruption": (
+        "clustering/lloyd.py",
+        "for n_iter in range(done + 1, max_iter + 1):",
+        "for n_iter in range(1, max_iter + 1):",
+        f"{UNIT}/test_checkpoint.py",
+    ),
+    "chunks of an earlier run are computed again": (
+        "engines/local.py",
+        "if chunk.index in self.store:",
+        "if False:",
+        f"{UNIT}/test_chunk_files.py",
+    ),
+    "damaged chunks are used": (
+        "engines/chunk_files.py",
+        'if line != MAGIC + digest.hexdigest().encode() + b"\\n":',
+        "if False:",
+        f"{UNIT}/test_chunk_files.py",
+    ),
+    "the checkpoint of another run is used": (
+        "persistence/checkpoint.py",
+        'if differing := differences(found["run"], mine):',
+        "if differing := []:",
+        f"{UNIT}/test_checkpoint.py",
+    ),
+    "a seed that was drawn is forgotten": (
+        "persistence/checkpoint.py",
+        'self.seed = found["seed"]',
+        "self.seed = seed",
+        f"{UNIT}/test_checkpoint.py -k seed",
+    ),
+    "a signal is handled as any error": (
+        "cli/failures.py",
+        "return 128 + number",
+        "return BAD_INPUT",
+        f"{UNIT}/test_cli_signals.py",
+    ),
+    "temporary files of the living are removed": (
+        "temporary.py",
+        "return None if start is None else start != self.start",
+        "return True",
+        f"{UNIT}/test_temporary.py",
+    ),
+    "outliers by what the landmarks span alone": (
+        "discrepancy/nearest.py",
+        "        if diagonal is None:\n            return squares\n",
+        "        if True:\n            return squares\n",
+        f"{UNIT}/test_placing.py",
+    ),
+    "starts that share passes take any memory": (
+        "choosing/starts.py",
+        "if together and used + size > self.room:",
+        "if False:",
+        f"{UNIT}/test_choosing.py",
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from apnc import KernelEmbedding, KernelKMeans, SpectralClustering
 from tests.paper.data import data_folder
 from tests.paper.nmi import NEURAL, load
 from tests.spark.conftest import labels_of
+from tests.unit.test_checkpoint import interrupt_after
 
 
 def on(frame, **options):
@@ -324,15 +325,8 @@ def test_a_fit_goes_on_from_its_checkpoint(frame_of, tmp_path, monkeypatch, esti
     X, _ = make_blobs(500, 3, centers=4, random_state=1)
     frame = apnc.open(frame_of(X, 3), exclude=["id"])
     once = clone(estimator).fit(frame)
-    write = apnc.pipeline.write_record
-
-    def interrupted(fit, stage, adds):
-        write(fit, stage, adds)
-        if stage == "starting":
-            raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr("apnc.pipeline.write_record", interrupted)
+        interrupt_after(patched, "starting")
         with pytest.raises(KeyboardInterrupt):
             clone(estimator).fit(frame, checkpoint=tmp_path / "kept")
     assert (tmp_path / "kept" / "starting.record").exists()

@@ -155,6 +155,18 @@ def interrupt(estimator, rows, at="clustering", **options):
         estimator.fit(rows, checkpoint=KEPT, progress=AtStage(), **options)
 
 
+def interrupt_after(patched, last):
+    """Every run is interrupted after a stage has been kept."""
+    write = apnc.pipeline.write_record
+
+    def interrupted(fit, stage, adds):
+        write(fit, stage, adds)
+        if stage == last:
+            raise KeyboardInterrupt
+
+    patched.setattr("apnc.pipeline.write_record", interrupted)
+
+
 def test_what_is_done_is_not_done_again():
     interrupt(KernelKMeans(6, **KMEANS), X)
     seen = Interrupting(0)
@@ -337,15 +349,8 @@ FIT = ("fit", "rows.npy", "--n-clusters", 6, "--n-landmarks", 40, "--quiet")
 def test_the_command_says_how_to_go_on(monkeypatch):
     npy()
     run(*FIT, "--model", "once.apnc", "--labels", "once.csv")
-    write = apnc.pipeline.write_record
-
-    def interrupted(fit, stage, adds):
-        write(fit, stage, adds)
-        if stage == "starting":
-            raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr("apnc.pipeline.write_record", interrupted)
+        interrupt_after(patched, "starting")
         stopped = run(*FIT, "--model", "again.apnc", "--labels", "again.csv", "--checkpoint", KEPT, code=130)
     assert stopped.stderr == "apnc: interrupted. Run the same again to go on: kept keeps what is done.\n"
     run(*FIT, "--model", "again.apnc", "--labels", "again.csv", "--checkpoint", KEPT)

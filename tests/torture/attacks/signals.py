@@ -5,58 +5,23 @@ import random
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import numpy as np
-
-from tests.torture.commands import COMMAND, contents, environment
+from tests.torture.commands import contents
 from tests.torture.family import Attack, BrokenError, require
+from tests.torture.whole_runs import OLD, Command, Whole, whole
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-OUTPUTS = ("out.apnc", "labels.parquet")
-OLD = b"an older output"
-FIT = ("fit", "rows.npy", "-k", "12", "--n-landmarks", "300", "--tol", "0", "--max-iter", "60")
-WRITTEN = ("--model", OUTPUTS[0], "--labels", OUTPUTS[1])
+ROWS = 60_000
+WRITTEN = ("--model", "out.apnc", "--labels", "labels.parquet")
+FIT = ("fit", "rows.npy", "-k", "12", "--n-landmarks", "300", "--tol", "0", "--max-iter", "60", *WRITTEN)
 #: Commands: in memory, with Y in a temporary file, and a choice.
-COMMANDS = {
-    "in memory": (*FIT, *WRITTEN),
-    "spilled": (*FIT, *WRITTEN, "--memory-limit", "430MB", "--n-components", "250"),
+WORDS = {
+    "in memory": FIT,
+    "spilled": (*FIT, "--memory-limit", "430MB", "--n-components", "250"),
     "choose": ("choose", "rows.npy", "--n-landmarks", "200", "--k-max", "5", *WRITTEN),
 }
-
-
-def start(words: tuple[str, ...], folder: Path) -> subprocess.Popen[bytes]:
-    """A command whose temporary files are in ``tmp`` below the folder."""
-    (folder / "tmp").mkdir()
-    X = np.random.default_rng(0).normal(size=(60_000, 8)) + 3 * (np.arange(60_000) % 5)[:, None]
-    np.save(folder / "rows.npy", X.astype(np.float32))
-    for name in OUTPUTS:
-        (folder / name).write_bytes(OLD)
-    told = environment(TMPDIR=str(folder / "tmp"), SOURCE_DATE_EPOCH="0")
-    return subprocess.Popen(
-        [*COMMAND, *words], cwd=folder, env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A run that nobody disturbs."""
-
-    seconds: float
-    outputs: dict[str, bytes]
-
-
-@cache
-def whole(kind: str) -> Whole:
-    with TemporaryDirectory() as name:
-        folder, begin = Path(name), time.perf_counter()
-        process = start(COMMANDS[kind], folder)
-        _, err = process.communicate()
-        require(process.returncode == 0, f"{kind}, undisturbed: {err.decode()}")
-        return Whole(time.perf_counter() - begin, {name: (folder / name).read_bytes() for name in OUTPUTS})
+COMMANDS = {kind: Command(words, ROWS) for kind, words in WORDS.items()}
 
 
 def catches(process: subprocess.Popen[bytes], number: int) -> bool:
@@ -73,8 +38,9 @@ def case(seed: int, folder: Path) -> str:
     """One run, one signal."""
     rng = random.Random(seed)
     kind, number = rng.choice(list(COMMANDS)), SIGNALS[seed % len(SIGNALS)]
-    undisturbed = whole(kind)
-    process = start(COMMANDS[kind], folder)
+    command, undisturbed = COMMANDS[kind], whole(COMMANDS[kind])
+    command.prepare(folder)
+    process = command.start(folder)
     delay = rng.uniform(0, 1.05 * undisturbed.seconds)
     time.sleep(delay)
     # Python itself catches SIGINT from early on, so SIGTERM tells for all.
@@ -92,16 +58,16 @@ def case(seed: int, folder: Path) -> str:
 
 def judged(code: int, err: str, number: int, ready: bool, undisturbed: Whole, folder: Path) -> str:
     found = contents(folder)
-    odd = set(found) - {"rows.npy", *OUTPUTS}
+    odd = set(found) - {"rows.npy", *undisturbed.outputs}
     require(not odd, f"left behind: {sorted(odd)}, exit {code}: {err[-300:]!r}")
-    for name in OUTPUTS:
+    for name in undisturbed.outputs:
         require(
             found[name] in (OLD, undisturbed.outputs[name]),
             f"{name} is neither old nor complete, exit {code}",
         )
     if code == 0:
         return "finished first"
-    if all(found[name] != OLD for name in OUTPUTS) and code in (128 + number, -number):
+    if all(found[name] != OLD for name in undisturbed.outputs) and code in (128 + number, -number):
         return "while leaving"
     if not ready:
         return "before start-up"
