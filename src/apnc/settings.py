@@ -115,7 +115,7 @@ class Settings:
         sizes = {"landmarks": max(least, rule.rows_each * int(most))}
         if not rule.compares_rows:
             sizes["seeding"] = max(self.least_seeding, 32 * k)
-        return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.lengths else {})
+        return sizes | ({"bandwidth": BANDWIDTH_SAMPLE} if self.kernel.wants_sample else {})
 
 
 def auto_landmarks(n_distinct: float, n_clusters: int, embedding: Embedding | None = None) -> int:

@@ -25,7 +25,17 @@ SLACK = 1.2
 CONCRETE = {
     "sources": ("InMemory", "NpySource", "NpzSource", "SvmlightSource", "TableSource", "JsonLinesSource"),
     "engines": ("FrameSource", "FrameObjects", "Remote", "LocalChunks", "SparkChunks"),
-    "kernels": ("VectorKernel", "CallableKernel", "PrecomputedKernel", "NormalizedKernel"),
+    "kernels": (
+        *(
+            "VectorKernel",
+            "CallableKernel",
+            "PrecomputedKernel",
+            "NormalizedKernel",
+            "SumKernel",
+            "ProductKernel",
+        ),
+        *("RadialKernel", "Spectrum", "EditSimilarity", "Jaccard", "ObjectKernel", "FeatureKernel"),
+    ),
     "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),
 }

@@ -19,7 +19,16 @@ from apnc.embeddings.neighbours.block import Compare, NeighbourBlock
 from apnc.embeddings.neighbours.links import Neighbours
 from apnc.embeddings.neighbours.search import Search
 from apnc.estimators import ESTIMATORS, register
-from apnc.kernels import CallableKernel, NormalizedKernel, PrecomputedKernel, VectorKernel
+from apnc.kernels import (
+    CallableKernel,
+    EditSimilarity,
+    Jaccard,
+    NormalizedKernel,
+    PrecomputedKernel,
+    Spectrum,
+    VectorKernel,
+)
+from apnc.kernels.algebra import RadialKernel
 from apnc.kernels.given import Witness
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.parameters import Parameter
@@ -105,6 +114,12 @@ EXAMPLES = {
     "GraphOfRows": [GraphOfRows(COMPARE, 2)],
     "VectorKernel": [VectorKernel("linear"), VectorKernel("polynomial", 2.0, -1.0, 2.5)],
     "NormalizedKernel": [NormalizedKernel(VectorKernel("linear")), NormalizedKernel(FUNCTION)],
+    "SumKernel": [2.0 * Spectrum(2, 3) + Jaccard()],
+    "ProductKernel": [Spectrum(2, 3) * Jaccard()],
+    "RadialKernel": [Jaccard().rbf(), RadialKernel(Spectrum(), 0.5, found=True)],
+    "Spectrum": [Spectrum(), Spectrum(2, 4, positional=True, ends=True, normalize=False)],
+    "EditSimilarity": [EditSimilarity()],
+    "Jaccard": [Jaccard()],
     "PrecomputedKernel": [GIVEN],
     "CallableKernel": [FUNCTION, CallableKernel(shared)],
     "Witness": [FUNCTION.witness, Witness(L, np.eye(3)), Witness(SPARSE, np.eye(3, dtype=int))],

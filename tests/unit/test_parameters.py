@@ -69,7 +69,8 @@ def test_docstrings_say_what_the_table_says(method):
 def test_rows_are_sound(row):
     assert row.check(row.default) == row.default
     assert type(row.default) in row.types
-    assert all(row.check(word) == word for word in row.words)
+    described = getattr(row.rule, "read", lambda word: word)
+    assert all(row.check(word) == described(word) for word in row.words)
     assert row.meaning.endswith(".")
     assert row.meaning[0].isupper() or row.meaning[0].isdigit()
     with pytest.raises(ValueError, match=r"^other="):

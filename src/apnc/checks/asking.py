@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from apnc.checks import data
 from apnc.checks.table import TABLE, rows_of
 from apnc.embeddings import EMBEDDINGS
-from apnc.kernels import KernelChoice
+from apnc.kernels import KernelChoice, is_function
 from apnc.kernels.bandwidth import LENGTHS
 from apnc.kernels.names import SCALED
 from apnc.rows import n_columns, n_rows
@@ -63,7 +63,7 @@ def _start(estimator: Any, given: SimpleNamespace, source: Source) -> Any:
     if isinstance(given.init, str):
         return given.init
     k = given.n_clusters
-    if data.are_labels(given.init, callable(estimator.kernel)):
+    if data.are_labels(given.init, not isinstance(data.checked_kernel(estimator), str)):
         if not source.numbered:
             raise ValueError("init as start labels needs rows in memory, not a file or a Spark DataFrame.")
         return check_start_labels(np.asarray(given.init), source.n_rows or 0, k)
@@ -94,6 +94,10 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     for name in NOT_OF_ALL:
         if given[name] is not None and (given[name] or None) != (rows[name].default or None):
             refuse_unused(choice, name, given[name])
+    if getattr(choice.kernel, "unit", False) and not choice.normalize:
+        raise ValueError(
+            f"normalize_kernel=False contradicts {choice.kernel!r}, which is normalised; set normalize=False there."
+        )
     if choice.kernel == "precomputed" and choice.normalize != "auto" and choice.normalize:
         raise ValueError(
             "normalize_kernel=True cannot be used with kernel='precomputed': the diagonal of new instances "
@@ -112,7 +116,7 @@ def refuse_unused(choice: KernelChoice, name: str, value: Any) -> None:
     """Refuse a parameter that the kernel does not take."""
     kernel = choice.kernel
     if name not in choice.takes:
-        called = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
+        called = "a kernel function" if is_function(kernel) else f"kernel={kernel!r}"
         raise ValueError(f"{name}={value!r} has no effect with {called}; leave it out.")
     if name == "gamma" and value in LENGTHS and not choice.lengths:
         raise ValueError(f"gamma={value!r} is for {', '.join(SCALED)}; kernel={kernel!r} takes a number.")

@@ -13,11 +13,13 @@ from apnc import sources
 from apnc.checks import frames
 from apnc.checks.fit import WEIGHTLESS, warn_left_out
 from apnc.checks.table import TABLE
+from apnc.kernels import ON_OBJECTS, Kernel
+from apnc.kernels.family import OBJECTS, RECORDS
 from apnc.rows import GivenRows, all_finite, as_csr, n_columns, n_rows
 from apnc.sources import InMemory, Source, SourceError
 from apnc.sources.columns import VECTORS_OF_TEXT, no_features, no_rows
 from apnc.sources.missing import bad_weight, finite, infinite, missing_values, refuse_missing
-from apnc.sources.pieces import AbsentError, MissingValuesError, Piece
+from apnc.sources.pieces import AbsentError, MissingValuesError, Piece, read_objects
 from apnc.typing import Array
 
 #: Attributes of an estimator that describe its features.
@@ -58,15 +60,29 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
 
 
+def takes_objects(kernel: Any) -> bool:
+    """Whether rows are objects for a kernel, whatever they look like."""
+    return getattr(kernel, "takes", None) in (OBJECTS, RECORDS)
+
+
 def are_objects(kernel: Any, X: Any) -> bool:
-    """Whether X is a collection of arbitrary objects for a kernel function."""
+    """Whether X is a collection of arbitrary objects for a kernel."""
+    if takes_objects(kernel):
+        return True
     if not callable(kernel) or sparse.issparse(X) or hasattr(X, "columns"):
         return False
     return getattr(getattr(X, "dtype", None), "kind", "O") not in "fiub"
 
 
-def as_objects(X: Any) -> list[Any]:
-    """The objects as a list."""
+def as_objects(X: Any, kernel: Any) -> list[Any]:
+    """The objects as a list, in the form that the kernel computes with."""
+    if is_frame(X) and getattr(kernel, "takes", None) == RECORDS:
+        X = frames.records(X)
+    elif is_frame(X) or sparse.issparse(X):
+        raise ValueError(
+            f"{type(kernel).__name__} takes a list of objects, got a {type(X).__name__} of shape {X.shape}. Pass one "
+            "of its columns, or use a kernel on vectors or records."
+        )
     if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__iter__"):
         raise ValueError(
             f"X must be a list of objects, got a single {type(X).__name__}. Pass [{type(X).__name__}]."
@@ -74,7 +90,11 @@ def as_objects(X: Any) -> list[Any]:
     objects = list(X)
     if not objects:
         raise SourceError(no_rows("X"))
-    return objects
+    return (
+        read_objects(kernel, objects, lambda position: f"X, row {position}")
+        if isinstance(kernel, Kernel)
+        else objects
+    )
 
 
 def refuse_objects(kernel: Any, X: Any) -> None:
@@ -87,9 +107,9 @@ def refuse_objects(kernel: Any, X: Any) -> None:
 def needs_function(where: str, kernel: Any) -> str:
     """The message for objects without a kernel function."""
     return (
-        f"{where}: kernel={kernel!r} needs vectors of numbers, not objects. Pass a function as the kernel, kernel=f "
-        f"with f(A, B) -> matrix of shape (len(A), len(B)). For text, {VECTORS_OF_TEXT}; files are read by "
-        "apnc.open([...])."
+        f"{where}: kernel={kernel!r} needs vectors of numbers, not objects. Choose a kernel on objects "
+        f"({', '.join(ON_OBJECTS)}), or pass a function: kernel=f with f(A, B) -> matrix of shape (len(A), len(B)). For "
+        f"text, {VECTORS_OF_TEXT}; files are read by apnc.open([...])."
     )
 
 
@@ -129,17 +149,22 @@ def streams(estimator: Any, X: Any, sample_weight: Any) -> bool:
     if type(X) is np.ndarray or (estimator.kernel == "precomputed" and hasattr(X, "shape")):
         return False
     init = getattr(estimator, "init", "")
-    labels = not isinstance(init, str) and are_labels(init, callable(estimator.kernel))
+    labels = not isinstance(init, str) and are_labels(init, not isinstance(checked_kernel(estimator), str))
     beside = isinstance(X, np.memmap) and (sample_weight is not None or labels)
     return sources.is_source(X) and not beside
 
 
+def checked_kernel(estimator: Any) -> Any:
+    """The kernel of an estimator: the name of one on vectors, an object or a function."""
+    return TABLE["kernel"].check(getattr(estimator, "kernel", "linear"))
+
+
 def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
     """X as rows for an engine: array, CSR, list of objects, or rows of a precomputed kernel."""
-    kernel = TABLE["kernel"].check(getattr(estimator, "kernel", "linear"))
+    kernel = checked_kernel(estimator)
     if are_objects(kernel, X):
         forget_features(estimator, reset)
-        return as_objects(X)
+        return as_objects(X, kernel)
     if kernel == "precomputed" and "_model" in vars(estimator) and not reset:
         n, given = estimator.n_features_in_, len(estimator.landmark_indices_)
         return as_new_given_rows(X, n, given, type(estimator).__name__)
@@ -190,12 +215,14 @@ def forget_features(estimator: Any, reset: bool) -> None:
 
 def read_source(estimator: Any, data: Any, reset: bool) -> Source:
     """A path or an object as a source with the features of the fit."""
-    kernel = TABLE["kernel"].check(estimator.kernel)
+    kernel = checked_kernel(estimator)
     source = sources.open(data)
     if kernel == "precomputed":
         raise ValueError("kernel='precomputed' takes a matrix in memory, not a file: load it first.")
     if source.n_columns == 0 and not callable(kernel):
         raise SourceError(needs_function(source.name, kernel))
+    if takes_objects(kernel):
+        source = source.of_objects(kernel)
     if source.remote and estimator.memory_limit is not None:
         raise ValueError(f"memory_limit applies to this machine only; {source.memory}.")
     forget_features(estimator, reset)

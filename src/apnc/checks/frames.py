@@ -112,3 +112,11 @@ def as_frame(columns: Mapping[str, Sequence[Any]], index: str | None = None) -> 
         raise ModuleNotFoundError("A table needs pandas: pip install pandas", name="pandas") from error
     frame = DataFrame(dict(columns))
     return frame if index is None else frame.set_index(index)
+
+
+def records(X: Any) -> list[dict[str, Any]]:
+    """The rows of a frame as dicts; what the frame counts as missing is None."""
+    if hasattr(X, "to_dicts"):
+        return list(X.to_dicts())
+    columns = {str(name): X[name].astype(object).where(X[name].notna(), None).tolist() for name in X.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -7,13 +7,19 @@ from functools import cache
 from typing import Any
 
 from apnc.embeddings import EMBEDDINGS, Embedding
-from apnc.kernels import GAMMAS, KERNELS
+from apnc.kernels import GAMMAS, KERNELS, ON_OBJECTS, kernel_spelled
 from apnc.parameters import Parameter, table
 from apnc.scaling import SCALES
 
 INITS = ("k-means++", "random", "random-partition")
 TABLE = table(
-    kernels=KERNELS, gammas=GAMMAS, embeddings=EMBEDDINGS, embedding=Embedding, scales=SCALES, inits=INITS
+    kernels=(*KERNELS, *ON_OBJECTS),
+    kernel=kernel_spelled,
+    gammas=GAMMAS,
+    embeddings=EMBEDDINGS,
+    embedding=Embedding,
+    scales=SCALES,
+    inits=INITS,
 )
 #: Rows registered for estimators defined outside this package, by class.
 BROUGHT: dict[type, dict[str, Parameter]] = {}

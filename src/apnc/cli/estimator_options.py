@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from apnc.checks import known_name, rows_of
 from apnc.cli.config import content_of, is_given
 from apnc.cli.declaring import Declared, as_parameters, by_panel, option
-from apnc.cli.reading import imported
+from apnc.cli.reading import imported, is_import_name
 from apnc.estimators import ESTIMATORS, register
 from apnc.estimators.base import KernelEstimator
 from apnc.parameters import NONE, REQUIRED, Parameter
@@ -167,13 +167,13 @@ def typed(context: typer.Context, row: Parameter) -> Any:
 
 
 def _kernel(row: Parameter, text: str) -> Any:
-    if ":" in text:
+    if is_import_name(text):
         return imported("--kernel", text)
     if text == "precomputed":
         raise ValueError(
             "kernel='precomputed': the command line cannot read a kernel matrix; use apnc.KernelKMeans in Python."
         )
-    return known_name(row.name, text, row.words)
+    return row.check(text)
 
 
 def _value(row: Parameter, text: Any) -> Any:

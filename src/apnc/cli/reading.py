@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from apnc import sources
+from apnc.checks import TABLE
 from apnc.estimators.saving import read
 from apnc.persistence import Functions, ModelFileError, Origin, is_model_file
 from apnc.sources import Source, SourceError
@@ -113,16 +114,27 @@ def load_model(model: str, data: str, given: Mapping[str, Any]) -> tuple[Any, Or
     trust: Any = named if len(named) > 1 else next(iter(named), None)
     if named:
         look_here()
-    function = imported("--kernel", name) if name is not None and ":" in name else None
+    function = imported("--kernel", name) if name is not None and is_import_name(name) else None
     try:
         km, origin = read(model, Functions(function, trust))
     except ModelFileError as error:
         if is_model_file(data) and not is_model_file(model):
             raise ValueError(f"{model} is not a model file, but {data} is: the model comes first.") from error
         raise
-    if name is not None and function is None and km.kernel != name:
+    if name is not None and function is None and not is_kernel(name, km.kernel):
         raise ValueError(f"--kernel {name}: the kernel of {model} is {km.kernel}.")
     return km, origin
+
+
+def is_import_name(text: str) -> bool:
+    """Whether an option names a function, package.module:function, rather than a kernel."""
+    return ":" in text and "(" not in text
+
+
+def is_kernel(text: str, kernel: Any) -> bool:
+    """Whether a text describes a kernel."""
+    check = TABLE["kernel"].check
+    return bool(check(text) == check(kernel))
 
 
 def imported(option: str, name: str) -> Any:

@@ -14,8 +14,10 @@ class KernelEmbedding(KernelEstimator):
 
     Parameters
     ----------
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
-            "precomputed"} or callable, default="rbf"
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
+            "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record",
+            "precomputed"}, Kernel or callable, default="rbf"
+        A kernel on objects from ``apnc.kernels``, such as Spectrum(2, 3), or its description as text, "spectrum(2, 3)".
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix.
     gamma : float, "auto", "mean", "narrow", "local" or None, default=None
@@ -29,7 +31,8 @@ class KernelEmbedding(KernelEstimator):
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
-        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine.
+        Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine;
+        kernels on objects say so themselves.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
         from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are

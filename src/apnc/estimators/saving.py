@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from apnc.checks import check_kernel_choice
+from apnc.checks import TABLE, check_kernel_choice
 from apnc.estimators.base import KernelEstimator
 from apnc.estimators.registry import ESTIMATORS, register
 from apnc.model import Model
@@ -132,9 +132,12 @@ def find_class(name: str, functions: Functions, fail: Fail) -> Any:
 
 
 def set_kernel(estimator: Any, model: Model, fail: Fail) -> None:
-    """Set the kernel function, which is not among the stored parameters; the others must be those of the fit."""
+    """Set a kernel that is not among the stored parameters; the others must be those of the fit."""
     asked = model.embedding.kernel.asked_for()
-    if callable(asked.get("kernel")):
+    if TABLE["kernel"].check(estimator.kernel) == asked.get("kernel"):
+        # A kernel described by text stays so.
+        del asked["kernel"]
+    elif callable(asked.get("kernel")):
         estimator.kernel = asked["kernel"]
     for name, fitted in asked.items():
         found = getattr(estimator, name, None)

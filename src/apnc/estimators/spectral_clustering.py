@@ -37,8 +37,9 @@ class SpectralClustering(KernelClusterer):
         ``n_nearest`` doubled, up to 12, if they are "auto".
     n_components : int or "auto", default="auto"
         m, eigenvectors of the graph. "auto": k + 10.
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2",
-            "precomputed"} or callable, default="linear"
+    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
+            "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record",
+            "precomputed"}, Kernel or callable, default="linear"
         Neighbours are found by d^2 = k(x, x) + k(y, y) - 2 k(x, y); "linear" is the Euclidean distance. For sparse
         rows, objects and all other kernels, in the kernel's Nystroem embedding.
     gamma : float, "auto", "mean", "narrow", "local" or None, default=None
@@ -50,7 +51,7 @@ class SpectralClustering(KernelClusterer):
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
-        Use k(x, y) / sqrt(k(x, x) k(y, y)). "auto": only for cosine.
+        Use k(x, y) / sqrt(k(x, x) k(y, y)). "auto": only for cosine; kernels on objects say so themselves.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first, as in ``KernelKMeans``.
     n_init : int or "auto", default="auto"

@@ -1,19 +1,31 @@
-"""Kernels: named ones on vectors, functions on arbitrary objects, precomputed matrices."""
+"""Kernels: named ones on vectors, ready ones on objects, functions on anything, precomputed matrices."""
 
+from apnc.kernels.algebra import NormalizedKernel, normalized
 from apnc.kernels.choice import GAMMAS, KernelChoice
-from apnc.kernels.family import Kernel, KernelRows, NormalizedKernel
+from apnc.kernels.family import BadObjectError, Kernel, KernelRows, is_function
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS
+from apnc.kernels.objects import NAMES as ON_OBJECTS
+from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum
+from apnc.kernels.spelling import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
 __all__ = [
     "GAMMAS",
     "KERNELS",
+    "ON_OBJECTS",
+    "BadObjectError",
     "CallableKernel",
+    "EditSimilarity",
+    "Jaccard",
     "Kernel",
     "KernelChoice",
     "KernelRows",
     "NormalizedKernel",
     "PrecomputedKernel",
+    "Spectrum",
     "VectorKernel",
+    "is_function",
+    "kernel_spelled",
+    "normalized",
 ]

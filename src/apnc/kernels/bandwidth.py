@@ -36,12 +36,13 @@ def _gamma(kernel: str, rows: Any, length: float) -> float:
 
 def _length(name: str, distances: Array, weights: Array) -> float:
     if name == "mean":
-        return _pair_length(distances, weights)
+        return mean_length(distances, weights)
     near = _neighbour_length(distances, weights)
-    return near if name == "local" else float(np.sqrt(_pair_length(distances, weights) * near))
+    return near if name == "local" else float(np.sqrt(mean_length(distances, weights) * near))
 
 
-def _pair_length(distances: Array, weights: Array) -> float:
+def mean_length(distances: Array, weights: Array) -> float:
+    """The mean distance of two different instances, weighted by both; the diagonal must be zero."""
     # The zero diagonal adds nothing to the sum, so pairs of a row with itself are left out of the count too.
     pairs = weights.sum() ** 2 - (weights**2).sum()
     return float(weights @ distances @ weights / pairs) if pairs > 0 else 0.0

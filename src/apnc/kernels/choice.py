@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from apnc.kernels.algebra import NormalizedKernel, normalized
 from apnc.kernels.bandwidth import LENGTHS, self_tuned_gammas
-from apnc.kernels.family import Kernel, NormalizedKernel
+from apnc.kernels.family import Kernel
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import SCALED, SLOPED, TAKES
 from apnc.kernels.vectors import VectorKernel
@@ -21,12 +22,13 @@ GAMMAS = ("auto", *LENGTHS)
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel whose gamma may still have to be tuned from the data.
+    """A kernel some of whose parameters may still have to be tuned from the data: a name, an object or a function.
 
-    ``normalize="auto"`` normalises cosine alone: k(x, x) = 1 there, so embedded rows should have norm 1 too.
+    ``normalize="auto"`` normalises cosine alone: k(x, x) = 1 there, so embedded rows should have norm 1 too. Kernel
+    objects say themselves whether they are normalised.
     """
 
-    kernel: str | Callable[..., Any]
+    kernel: str | Kernel | Callable[..., Any]
     gamma: float | str | None = None
     coef0: float = 1.0
     degree: float = 3.0
@@ -36,12 +38,19 @@ class KernelChoice:
     @property
     def takes(self) -> tuple[str, ...]:
         """Parameters that have an effect on this kernel."""
-        return ("kernel_params",) if callable(self.kernel) else TAKES.get(self.kernel, ())
+        if isinstance(self.kernel, str):
+            return TAKES.get(self.kernel, ())
+        return () if isinstance(self.kernel, Kernel) else ("kernel_params",)
+
+    @property
+    def wants_sample(self) -> bool:
+        """Whether a sample is needed to tune the kernel."""
+        return bool(self.lengths) or (isinstance(self.kernel, Kernel) and self.kernel.tunable)
 
     @property
     def lengths(self) -> tuple[str, ...]:
         """Names of the length scales to tune gamma by: several if the best is to be chosen, none for a fixed gamma."""
-        if self.kernel not in SCALED:
+        if not isinstance(self.kernel, str) or self.kernel not in SCALED:
             return ()
         if self.gamma == "auto":
             return CANDIDATES
@@ -50,17 +59,20 @@ class KernelChoice:
         return (self.gamma,) if isinstance(self.gamma, str) else ()
 
     def resolve(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
-        """The kernel, with gamma tuned on a sample of distinct instances if necessary."""
+        """The kernel, tuned on a sample of distinct instances if necessary."""
         return self.candidates(rows, weights, n_columns)[0]
 
     def candidates(self, rows: Any, weights: Array, n_columns: int) -> list[Kernel]:
         """The kernel with each gamma to choose from, widest first."""
+        if isinstance(self.kernel, Kernel):
+            tuned = self.kernel.tuned(rows, weights)
+            return [tuned if self.normalize == "auto" or not self.normalize else normalized(tuned)]
         kernels = self._plain(rows, weights, n_columns)
         normalize = self.kernel == "cosine" if self.normalize == "auto" else self.normalize
         return [NormalizedKernel(kernel) if normalize else kernel for kernel in kernels]
 
     def _plain(self, rows: Any, weights: Array, n_columns: int) -> list[Kernel]:
-        if callable(self.kernel):
+        if not isinstance(self.kernel, str):
             return [CallableKernel(self.kernel, dict(self.params or {}))]
         if self.kernel == "precomputed":
             return [PrecomputedKernel(n_columns)]

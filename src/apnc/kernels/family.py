@@ -8,8 +8,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from apnc.rows import GivenRows, n_columns
-from apnc.stored import require, stored
+from apnc.stored import require
 from apnc.typing import Array
+
+#: What a kernel takes: rows of numbers, objects of one kind, objects with fields, or whatever its function does.
+VECTORS, OBJECTS, RECORDS, ANYTHING = "vectors", "objects", "records", "anything"
+
+
+class BadObjectError(ValueError):
+    """An object that a kernel cannot take; whoever knows where the object is says so in the message.
+
+    Attributes
+    ----------
+    position : number of the object among those that were read.
+
+    """
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(reason)
+        self.position = position
 
 
 @dataclass(frozen=True)
@@ -28,16 +45,23 @@ class KernelRows:
 
 
 class Kernel(ABC):
-    """A similarity between instances.
+    """A similarity between instances; kernels can be added, multiplied, scaled and made radial.
 
-    ``unit``: the user asked for k(x, x) = 1, so embedded rows are scaled to norm 1. ``any_diagonal``: k(x, x) can be
-    computed for new instances. ``pieces``: in how many pieces the matrix of a sample is computed, so that slow kernels
-    report progress.
+    ``takes``: what rows it takes, one of ``VECTORS``, ``OBJECTS``, ``RECORDS`` and ``ANYTHING``. ``psd``: all its
+    matrices are positive semi-definite. ``pairwise``: a value costs a computation with two objects, instead of a
+    product of features; progress is then shown in pairs, and samples that only tune the kernel are smaller. ``unit``:
+    k(x, x) = 1 by wish, so embedded rows are scaled to norm 1. ``any_diagonal``: k(x, x) can be computed for new
+    instances. ``pieces``: in how many pieces the matrix of a sample is computed, so that slow kernels report progress.
+    ``tunable``: some parameter follows from the data and is not known yet.
     """
 
+    takes: ClassVar[str] = ANYTHING
+    psd: ClassVar[bool] = False
+    pairwise: ClassVar[bool] = False
     unit: ClassVar[bool] = False
     any_diagonal: ClassVar[bool] = True
     pieces: ClassVar[int] = 1
+    tunable: ClassVar[bool] = False
     #: The width or slope in use; None if the kernel has none.
     gamma: float | None = None
 
@@ -61,8 +85,46 @@ class Kernel(ABC):
 
     def __call__(self, A: Any, B: Any) -> Array:
         """K(A, B) in float64, shape (len(A), len(B))."""
-        rows = self.against(B, np.float64)
-        return rows(A) * rows.factor
+        rows = self.against(self.read(B), np.float64)
+        return rows(self.read(A)) * rows.factor
+
+    def __add__(self, other: "Kernel") -> "Kernel":
+        from apnc.kernels.algebra import added
+
+        return added(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
+        from apnc.kernels.algebra import multiplied
+
+        return multiplied(self, other) if isinstance(other, Kernel | int | float) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def rbf(self, gamma: float | None = None) -> "Kernel":
+        """exp(-gamma d^2) with the distance d in this kernel's space; by default gamma follows from the data."""
+        from apnc.kernels.algebra import RadialKernel
+
+        return RadialKernel(self, gamma)
+
+    def read(self, objects: Any) -> Any:
+        """Objects in the form that the kernel computes with; raises ``BadObjectError`` for one that it cannot take.
+
+        The form is plain (JSON), so that objects can be sampled by content and stored; reading it again changes nothing.
+        """
+        return objects
+
+    def shown(self, item: Any) -> str:
+        """An object in a few words, for people."""
+        return str(item)
+
+    def tuned(self, rows: Any, weights: Array) -> "Kernel":
+        """The kernel with what follows from a sample of distinct instances."""
+        return self
+
+    @property
+    def asked(self) -> "Kernel":
+        """The kernel as it was before ``tuned``."""
+        return self
 
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
         """Memory that one row of ``held`` numbers needs while its kernel row is computed."""
@@ -78,7 +140,7 @@ class Kernel(ABC):
 
     def asked_for(self) -> dict[str, Any]:
         """Estimator parameters that select this kernel."""
-        return {}
+        return {"kernel": self.asked}
 
     def check_landmarks(self, landmarks: Any) -> None:
         """Raise a ValueError if landmarks from a model file do not suit this kernel."""
@@ -99,80 +161,6 @@ class Kernel(ABC):
         """Raise a ValueError if the kernel is not the one used in the fit."""
 
 
-@stored
-@dataclass(frozen=True)
-class NormalizedKernel(Kernel):
-    """k(x, y) / sqrt(k(x, x) k(y, y)); instances with k(x, x) = 0 are similar to nothing."""
-
-    unit: ClassVar[bool] = True
-    kernel: Kernel
-
-    @property
-    def gamma(self) -> float | None:  # type: ignore[override]
-        """That of the wrapped kernel."""
-        return self.kernel.gamma
-
-    @property
-    def pieces(self) -> int:  # type: ignore[override]
-        """That of the wrapped kernel."""
-        return self.kernel.pieces
-
-    def check(self) -> None:
-        """The wrapped kernel must have a computable diagonal and not be normalised already."""
-        inside = self.kernel
-        require(inside.any_diagonal and not inside.unit, f"a {type(inside).__name__} cannot be normalised")
-
-    def of_landmarks(self, landmarks: Any) -> Kernel:
-        """Passed on to the wrapped kernel."""
-        return NormalizedKernel(self.kernel.of_landmarks(landmarks))
-
-    def asked_for(self) -> dict[str, Any]:
-        """Those of the wrapped kernel."""
-        return self.kernel.asked_for()
-
-    def check_landmarks(self, landmarks: Any) -> None:
-        """Passed on to the wrapped kernel."""
-        self.kernel.check_landmarks(landmarks)
-
-    def n_features(self, landmarks: Any) -> int:
-        """Passed on to the wrapped kernel."""
-        return self.kernel.n_features(landmarks)
-
-    def trial(self, landmarks: Any) -> Any:
-        """Passed on to the wrapped kernel."""
-        return self.kernel.trial(landmarks)
-
-    def confirm(self) -> None:
-        """Passed on to the wrapped kernel."""
-        self.kernel.confirm()
-
-    def against(self, landmarks: Any, dtype: type) -> KernelRows:
-        """Rows of the wrapped kernel, scaled by the inverse roots of both diagonals."""
-        rows = self.kernel.against(landmarks, dtype)
-        # Both diagonals are divided by the kernel's factor, so the result itself needs none.
-        columns: Array = self._inverse_roots(landmarks, rows.factor).astype(dtype)
-
-        def normalized(X: Any, room: Array | None) -> Array:
-            K = rows(X, room)
-            K *= self._inverse_roots(X, rows.factor).astype(dtype)[:, None]
-            K *= columns
-            return K
-
-        return KernelRows(normalized)
-
-    def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
-        """Passed on to the wrapped kernel."""
-        return self.kernel.work_bytes(held, n_landmarks, dtype)
-
-    def diagonal(self, rows: Any) -> Array:
-        """1, or 0 where the wrapped kernel's diagonal is zero."""
-        return (self._inverse_roots(rows, 1.0) > 0).astype(np.float64)
-
-    def _inverse_roots(self, rows: Any, factor: float) -> Array:
-        diagonal = np.asarray(self.kernel.diagonal(rows), dtype=np.float64) / factor
-        if (diagonal < 0).any():
-            raise ValueError(
-                f"normalize_kernel=True needs k(x, x) >= 0, found {diagonal.min() * factor:.3g}. "
-                "Choose a kernel with a positive diagonal, or do not normalise it."
-            )
-        return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0)
+def is_function(kernel: Any) -> bool:
+    """Whether a kernel is a user's function, which no file contains."""
+    return callable(kernel) and not isinstance(kernel, Kernel)

@@ -40,6 +40,7 @@ class CallableKernel(Kernel):
     """
 
     pieces: ClassVar[int] = 32
+    pairwise: ClassVar[bool] = True
     function: Callable[..., Any]
     params: Mapping[str, Any] = field(
         default_factory=dict,

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from apnc.kernels.bandwidth import additive_chi2, manhattan
-from apnc.kernels.family import Kernel, KernelRows
+from apnc.kernels.family import VECTORS, Kernel, KernelRows
 from apnc.kernels.names import KERNELS, SCALED, TAKES
 from apnc.stored import require, stored
 from apnc.typing import Array
@@ -34,10 +34,17 @@ class VectorKernel(Kernel):
 
     """
 
+    takes: ClassVar[str] = VECTORS
     name: str
     gamma: float | None = None
     coef0: float = 1.0
     degree: float = 3.0
+
+    @property
+    def psd(self) -> bool:  # type: ignore[override]
+        """All but the sigmoid, and polynomials that subtract or have broken degrees."""
+        whole = self.coef0 >= 0 and self.degree == int(self.degree)
+        return self.name != "sigmoid" and (self.name != "polynomial" or whole)
 
     @property
     def euclidean(self) -> bool:

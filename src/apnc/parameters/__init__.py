@@ -1,7 +1,7 @@
 """The estimators' parameters: one table for checks, model files, the command line and Spark."""
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -18,16 +18,20 @@ DATA, KERNEL, CLUSTERING, OUTPUT, RUN = "Data", "Kernel", "Clustering", "Output"
 def table(
     *,
     kernels: Iterable[str],
+    kernel: Callable[[str], Any],
     gammas: Iterable[str],
     embeddings: Iterable[str],
     embedding: type,
     scales: Iterable[str],
     inits: Iterable[str],
 ) -> dict[str, Parameter]:
-    """All rows, with the registered names; an embedding may also be an instance of its base class."""
+    """All rows, with the registered names; an embedding may also be an instance of its base class.
+
+    ``kernel`` reads the description of a kernel: it returns a kernel, or a name as it is.
+    """
     rows = (
         *_of_clusters(tuple(inits)),
-        *_of_kernels(tuple(kernels), tuple(gammas)),
+        *_of_kernels(tuple(kernels), kernel, tuple(gammas)),
         *_of_embeddings(tuple(scales), tuple(embeddings), embedding),
         *_of_runs(),
         *_of_members(),
@@ -62,11 +66,14 @@ def _of_clusters(inits: tuple[str, ...]) -> Iterator[Parameter]:
     )
 
 
-def _of_kernels(kernels: tuple[str, ...], gammas: tuple[str, ...]) -> Iterator[Parameter]:
+def _of_kernels(
+    kernels: tuple[str, ...], read: Callable[[str], Any], gammas: tuple[str, ...]
+) -> Iterator[Parameter]:
     row = partial(Parameter, panel=KERNEL)
     known = (*kernels, "precomputed")
-    kernel = rules.Rule("a name or a function f(A, B)", known, named=True, accepts=callable)
+    named = rules.Rule("a name, a kernel or a function f(A, B)", known, named=True, accepts=callable)
     meaning = f"Kernel: {', '.join(kernels)}; or a function f(A, B) that returns a matrix."
+    kernel = rules.Described(named, read)
     yield row("kernel", "rbf", (str,), kernel, meaning, metavar="NAME", words=kernels)
     meaning = (
         "Width of the kernel: a number, or tuned from the data: mean (from the mean distance), local (from nearby "

@@ -65,6 +65,17 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Described:
+    """A rule for values that may be described by text: ``read`` makes a value of the text, or returns it as it is."""
+
+    rule: Rule
+    read: Callable[[str], Any]
+
+    def __call__(self, name: str, value: Any) -> Any:
+        return self.rule(name, self.read(value) if isinstance(value, str) else value)
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A row of the table.
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from apnc.engines.chunk_files import ChunkFolder
+from apnc.kernels import is_function
 from apnc.persistence.codec import decode, encode
 from apnc.persistence.container import SCHEMA, Container, ModelFileError, write_container
 from apnc.persistence.functions import Functions
@@ -58,7 +59,7 @@ class Checkpoint:
     def begin(self, identity: Mapping[str, Any], seed: int, kernel: Any = None) -> Self:
         """Go on with the run of this identity, or begin it; another run is refused, and what differs is named."""
         self.folder.mkdir(exist_ok=True)
-        self._functions = Functions(kernel if callable(kernel) else None)
+        self._functions = Functions(kernel if is_function(kernel) else None)
         # As it will be read again: a tuple becomes a list.
         mine = json.loads(json.dumps(identity, default=str))
         found = self._run()

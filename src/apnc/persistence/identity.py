@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from apnc.kernels import is_function
 from apnc.persistence.constructor import pack_parameters
 from apnc.persistence.functions import import_name
 from apnc.sources import Source
@@ -19,8 +20,11 @@ def identity_of(estimator: Any, source: Source, **more: Any) -> dict[str, Any]:
     stored, left = pack_parameters(estimator)
     given = estimator.get_params(deep=False)
     others = {name: described(given[name]) for name in left if name in given}
-    if callable(given.get("kernel")):
-        others["kernel"] = import_name(given["kernel"]) or "a function without an import name"
+    kernel = given.get("kernel")
+    if is_function(kernel):
+        others["kernel"] = import_name(kernel) or "a function without an import name"
+    elif not isinstance(kernel, str):
+        others["kernel"] = repr(kernel)
     parameters = {name: value for name, value in {**stored, **others}.items() if name not in IDLE}
     return {
         "estimator": type(estimator).__name__,

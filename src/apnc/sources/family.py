@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -50,6 +51,7 @@ class Source(ABC):
     numbered : start labels, which the user holds in memory, can be matched with the rows by number.
     engine : where the rows are, for messages.
     memory : how the memory of a remote source is set, for messages.
+    kernel : reads the objects, checking each; None: they are taken as they are.
     skipping : how to skip rows with missing values, for messages.
 
     """
@@ -72,6 +74,7 @@ class Source(ABC):
     numbered: bool = False
     engine: str = "this machine"
     memory: str = ""
+    kernel: Any = None
     skipping: str = "drop_null=True (in apnc.open, or --drop-null)"
 
     @abstractmethod
@@ -93,6 +96,17 @@ class Source(ABC):
     def select(self, columns: Sequence[str]) -> Self:
         """The same rows with these features, in this order; missing ones are named in the error."""
         raise SourceError(f"{self.name} has no column names, so {', '.join(columns)} cannot be selected.")
+
+    def of_objects(self, kernel: Any) -> Self:
+        """The same rows as objects, read by a kernel on objects."""
+        if self.n_columns:
+            raise SourceError(
+                f"{self.name} has vectors of {self.n_columns} numbers, but {type(kernel).__name__} takes objects. Name "
+                "their column with object_field= (--object-field), or choose a kernel on vectors."
+            )
+        found = copy(self)
+        found.kernel = kernel
+        return found
 
     def with_columns(self, n_columns: int) -> Self:
         """The same rows with ``n_columns`` features if the format leaves their number open; else the same source."""

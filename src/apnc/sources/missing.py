@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from apnc.rows import all_finite, take
-from apnc.sources.pieces import Decoded, MissingValuesError, Piece, SourceError
+from apnc.sources.pieces import Decoded, MissingValuesError, Piece, SourceError, read_objects
 from apnc.typing import Array
 from apnc.wording import some
 
@@ -30,8 +30,15 @@ def _without_missing(source: Any, piece: Piece, rows: Any, weights: Array | None
 
 
 def present(source: Any, piece: Piece) -> Decoded:
-    """Objects of a piece; missing ones, and weights, are treated as in numeric rows."""
-    return _there(source, piece, *source.matrix(piece))
+    """Objects of a piece, read by the kernel; missing ones, and weights, are treated as in numeric rows."""
+    found = _there(source, piece, *source.matrix(piece))
+    if source.kernel is None:
+        return found
+
+    def place(position: int) -> str:
+        return str(source.place(piece, position if found.kept is None else int(found.kept[position])))
+
+    return Decoded(read_objects(source.kernel, found.rows, place), found.weights, found.kept)
 
 
 def _there(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decoded:

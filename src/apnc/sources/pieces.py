@@ -1,8 +1,10 @@
 """What a source yields: pieces as they were read, decoded rows, and errors."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from apnc.kernels import BadObjectError, Kernel
 from apnc.typing import Array
 from apnc.wording import told
 
@@ -60,3 +62,12 @@ class Decoded:
     rows: Any
     weights: Array | None = None
     kept: Array | None = None
+
+
+def read_objects(kernel: Kernel, objects: list[Any], place: Callable[[int], str]) -> list[Any]:
+    """Objects in the form that a kernel computes with; the error for one that it cannot take names its place."""
+    try:
+        found: list[Any] = kernel.read(objects)
+    except BadObjectError as error:
+        raise SourceError(f"{place(error.position)}: {error} The kernel is {kernel!r:.100}.") from error
+    return found

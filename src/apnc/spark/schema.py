@@ -3,7 +3,9 @@
 from typing import Any
 
 from apnc import sources
+from apnc.checks import TABLE
 from apnc.engines.spark.vector_columns import is_vector
+from apnc.kernels.family import OBJECTS, RECORDS
 
 NUMERIC = ("byte", "short", "integer", "long", "float", "double", "decimal")
 ITEMS = ("float", "double")
@@ -25,14 +27,15 @@ def open_features(frame: Any, features: str, prediction: str, kernel: Any, weigh
     if weight is not None and schema[weight].dataType.typeName() not in NUMERIC:
         found = schema[weight].dataType.simpleString()
         raise ValueError(f"The weight column {weight!r} has type {found}; it must be numeric.")
-    if are_vectors(schema[features].dataType):
+    objects = getattr(TABLE["kernel"].check(kernel), "takes", None) in (OBJECTS, RECORDS)
+    if are_vectors(schema[features].dataType) and not objects:
         return sources.open(frame, columns=[features], weight_column=weight)
-    if callable(kernel):
+    if objects or callable(kernel):
         return sources.open(frame, object_field=features, weight_column=weight)
     found = schema[features].dataType.simpleString()
     raise ValueError(
         f"The feature column {features!r} has type {found}; it must be a vector, array<float> or array<double> "
-        "(pyspark.ml.feature.VectorAssembler makes one of several columns), unless the kernel is a function."
+        "(pyspark.ml.feature.VectorAssembler makes one of several columns), unless the kernel takes objects."
     )
 
 

@@ -16,6 +16,7 @@ from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, 
 
 from apnc.engines.spark.session import is_connect
 from apnc.estimators.saving import read_estimator
+from apnc.kernels import Kernel, is_function
 from apnc.persistence import Container, Functions, ModelFileError
 from apnc.persistence.functions import import_name
 from apnc.temporary import temporary_folder
@@ -54,7 +55,7 @@ class Writer(MLWriter):
 
     def _save_metadata(self, path: str, stored: dict[str, Any], **extra: Any) -> None:
         kernel, name = self.instance._chosen("kernel"), f"apnc.spark.{type(self.instance).__name__}"
-        if callable(kernel):
+        if is_function(kernel):
             extra["kernelFunction"] = import_name(kernel)
         extra["class"] = name
         DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession, extra, stored)
@@ -62,6 +63,8 @@ class Writer(MLWriter):
     def _plain(self) -> dict[str, Any]:
         """Params with a JSON form."""
         given = {param.name: value for param, value in self.instance._paramMap.items()}
+        if isinstance(given.get("kernel"), Kernel):
+            given["kernel"] = repr(given["kernel"])
         return {name: value for name, value in given.items() if is_plain(value)}
 
 

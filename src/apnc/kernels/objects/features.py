@@ -1,0 +1,141 @@
+"""Kernels on objects that have features: counted by hash, and compared with the landmarks' through a hash table."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from apnc.kernels.family import OBJECTS, Kernel, KernelRows
+from apnc.loops import features as loops
+from apnc.stored import require
+from apnc.typing import Array
+
+#: Objects that a loaded model is tried on.
+TRIALS = 2
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of n objects: each object's are distinct, in any order.
+
+    Attributes
+    ----------
+    ids : int32 array, hashes of ``loops.BITS`` bits.
+    values : float64 array, as long.
+    starts : int64 array of shape (n + 1,), where each object's features begin.
+
+    """
+
+    ids: Array
+    values: Array
+    starts: Array
+
+    @classmethod
+    def counted(cls, ids: Array, starts: Array, values: Array | None = None) -> "Features":
+        """From features that may repeat: their number, or the sum of their values."""
+        return cls(*loops.summed(ids, np.ones(len(ids)) if values is None else values, starts))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def sums(self, values: Array) -> Array:
+        """The sum of ``values``, one for each feature, by object."""
+        # Not by differences of running sums, whose rounding would depend on the objects before.
+        total, some = np.zeros(len(self)), np.diff(self.starts) > 0
+        if some.any():
+            total[some] = np.add.reduceat(values, self.starts[:-1][some])
+        return total
+
+
+@dataclass(frozen=True)
+class Postings:
+    """Features of landmarks in a hash table: for each feature, the landmarks that have it, and its values there."""
+
+    keys: Array
+    places: Array
+    firsts: Array
+    which: Array
+    values: Array
+
+    @classmethod
+    def of(cls, found: Features) -> "Postings":
+        """Sort the landmarks' features by their hash."""
+        owners = np.repeat(np.arange(len(found), dtype=np.int32), np.diff(found.starts))
+        order = np.argsort(found.ids, kind="stable")
+        distinct, counts = np.unique(found.ids, return_counts=True)
+        keys, places = loops.table_of(distinct.astype(np.int32))
+        return cls(keys, places, np.append(0, np.cumsum(counts)), owners[order], found.values[order])
+
+    def compared(self, loop: Callable[..., None], found: Features, out: Array) -> Array:
+        """Fill ``out`` by one of the loops that go through the table."""
+        loop(
+            found.ids, found.values, found.starts, self.keys, self.places, self.firsts, self.which, self.values, out
+        )  # fmt: skip
+        return out
+
+
+class ObjectKernel(Kernel):
+    """A kernel on objects, which it checks and brings into a plain form by ``read``."""
+
+    takes: ClassVar[str] = OBJECTS
+
+    def check_landmarks(self, landmarks: Any) -> None:
+        """Require objects in the form that the kernel reads."""
+        require(isinstance(landmarks, list), f"landmarks of {type(self).__name__} must be objects")
+        require(
+            self.read(landmarks) == landmarks, f"landmarks are not as {type(self).__name__} reads objects"
+        )
+
+    def trial(self, landmarks: Any) -> Any:
+        """The first landmarks."""
+        return landmarks[:TRIALS]
+
+
+class FeatureKernel(ObjectKernel):
+    """The inner product of features, or with ``normalize`` its cosine.
+
+    An object without features is similar to nothing, not even to itself.
+    """
+
+    psd: ClassVar[bool] = True
+    normalize: bool
+
+    @property
+    def unit(self) -> bool:  # type: ignore[override]
+        """Whether k(x, x) = 1."""
+        return self.normalize
+
+    @abstractmethod
+    def features(self, objects: Sequence[Any]) -> Features:
+        """Features of objects in the form that ``read`` gives them."""
+
+    def against(self, landmarks: Any, dtype: type) -> KernelRows:
+        """Inner products with the landmarks, or cosines."""
+        of_landmarks = self.features(landmarks)
+        postings = Postings.of(of_landmarks)
+        columns: Array = inverse_norms(of_landmarks).astype(dtype)
+
+        def rows(X: Any, room: Array | None) -> Array:
+            found = self.features(X)
+            K = np.empty((len(found), len(columns)), dtype) if room is None else room
+            postings.compared(loops.products, found, K)
+            if self.normalize:
+                K *= inverse_norms(found).astype(dtype)[:, None]
+                K *= columns
+            return K
+
+        return KernelRows(rows)
+
+    def diagonal(self, rows: Any) -> Array:
+        """Sums of squares, or 1; 0 for an object without features."""
+        found = self.features(rows)
+        squares = found.sums(found.values**2)
+        return (squares > 0).astype(np.float64) if self.normalize else squares
+
+
+def inverse_norms(found: Features) -> Array:
+    """1 / the norm over all features, shared with landmarks or not; 0 for an object without any."""
+    norms = np.sqrt(found.sums(found.values**2))
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -1,0 +1,98 @@
+"""Kernels written as text: ``jaccard``, ``spectrum(2, 3, ends=true)``, ``2 * spectrum(2, 2) + jaccard``.
+
+Only names of kernels, numbers, text and the operations on kernels are understood; nothing is evaluated.
+"""
+
+import ast
+import inspect
+from typing import Any
+
+from apnc.kernels import algebra
+from apnc.kernels.family import Kernel
+from apnc.kernels.names import KERNELS
+from apnc.kernels.objects import NAMES, PARTS
+from apnc.kernels.vectors import VectorKernel
+
+CONSTANTS = {"true": True, "false": False, "none": None}
+_COMBINED = (
+    algebra.NormalizedKernel,
+    algebra.SumKernel,
+    algebra.ProductKernel,
+    algebra.RadialKernel,
+    VectorKernel,
+)
+_CALLED: dict[str, Any] = {
+    **NAMES,
+    **PARTS,
+    **{kind.__name__: kind for kind in (*NAMES.values(), *PARTS.values(), *_COMBINED)},
+    "normalized": algebra.normalized,
+}
+
+
+def kernel_spelled(text: str) -> str | Kernel:
+    """The kernel that a text describes; a single word that is not the name of a kernel on objects stays as it is."""
+    if text.isidentifier() and text not in _CALLED:
+        return text
+    try:
+        found = _value(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError as error:
+        raise ValueError(f"kernel={text!r} cannot be read: {error.msg}. {HOW}") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"kernel={text!r}: {str(error).rstrip('.')}. {HOW}") from error
+    if not isinstance(found, Kernel):
+        raise ValueError(f"kernel={text!r} is not a kernel. {HOW}")
+    return found
+
+
+HOW = f"Write it as spectrum(2, 3, ends=true); known: {', '.join((*KERNELS, *NAMES))}."
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() | None as value):
+            return value
+        case ast.Name(id=name):
+            return _named(name)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return tuple(map(_value, items))
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            return {_value(key): _value(value) for key, value in zip(keys, values, strict=True)}  # type: ignore[arg-type]
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _value(left) + _value(right)
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return _value(left) * _value(right)
+        case ast.Call(func=function, args=given, keywords=named):
+            return _called(function, [*map(_value, given)], named)
+    raise ValueError(f"{ast.unparse(node)!r:.60} is not understood")
+
+
+def _named(name: str) -> Any:
+    if name.lower() in CONSTANTS:
+        return CONSTANTS[name.lower()]
+    if name not in _CALLED:
+        raise ValueError(f"{name!r:.60} is unknown")
+    return _checked(_CALLED[name], [], {})
+
+
+def _called(function: ast.expr, given: list[Any], named: list[ast.keyword]) -> Any:
+    options = {str(word.arg): _value(word.value) for word in named}
+    match function:
+        case ast.Name(id=name) if name in _CALLED:
+            return _checked(_CALLED[name], given, options)
+        case ast.Attribute(value=inner, attr="rbf"):
+            kernel = _value(inner)
+            if isinstance(kernel, Kernel):
+                return _checked(kernel.rbf, given, options)
+    raise ValueError(f"{ast.unparse(function)!r:.60} is unknown")
+
+
+def _checked(make: Any, given: list[Any], options: dict[str, Any]) -> Any:
+    """Call with arguments that fit; the error names the parameters that there are."""
+    try:
+        inspect.signature(make).bind(*given, **options)
+    except TypeError as error:
+        known = ", ".join(inspect.signature(make).parameters)
+        raise ValueError(f"{make.__name__}: {error}; it takes {known or 'no parameters'}") from error
+    return make(*given, **options)
