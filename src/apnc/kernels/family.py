@@ -109,7 +109,7 @@ class Kernel(ABC):
     def read(self, objects: Any) -> Any:
         """Objects in the form that the kernel computes with; raises ``BadObjectError`` for one that it cannot take.
 
-        The form is plain (JSON), so that objects can be sampled by content and stored; reading it twice changes nothing.
+        The form is plain (JSON), so that objects can be sampled by content and stored; reading twice changes nothing.
         """
         return objects
 

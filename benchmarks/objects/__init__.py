@@ -1,0 +1,1 @@
+"""Kernels on objects: how good the clusters are, and how fast."""
