@@ -115,7 +115,9 @@ def by_hand(records: list[dict[str, Any]]) -> Any:
     from sklearn.impute import SimpleImputer
 
     frame = pd.DataFrame(records)
-    frame["joined"] = pd.to_datetime(frame["joined"]).map(lambda day: day.timestamp() if pd.notna(day) else np.nan)
+    frame["joined"] = pd.to_datetime(frame["joined"]).map(
+        lambda day: day.timestamp() if pd.notna(day) else np.nan
+    )
     frame["note"] = frame["note"].fillna("")
     frame["plan"] = frame["plan"].fillna("unknown")
     scaled = make_pipeline(SimpleImputer(), StandardScaler())
@@ -156,7 +158,11 @@ SETS = {
     ),
     "clickstreams": Set(
         lambda: clickstreams(5000),
-        {"Spectrum(2, 2) on tokens": ours(SESSIONS), "exact": exact(SESSIONS), "k-means on bags of pages": plain(bag)},
+        {
+            "Spectrum(2, 2) on tokens": ours(SESSIONS),
+            "exact": exact(SESSIONS),
+            "k-means on bags of pages": plain(bag),
+        },
     ),
     "mixed records": Set(
         lambda: mixed_records(5000, 0),
@@ -216,7 +222,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--only", choices=SETS)
     parser.add_argument("--show", action="store_true")

@@ -5,7 +5,7 @@ from scipy import sparse
 
 PAGES, BEHAVIOURS = 20, 5
 #: Share of steps that follow the behaviour; the others go anywhere.
-FAITHFUL = 0.75
+FAITHFUL = 0.5
 
 
 def clickstreams(n: int, seed: int = 0) -> tuple[list[list[str]], np.ndarray]:
@@ -16,7 +16,9 @@ def clickstreams(n: int, seed: int = 0) -> tuple[list[list[str]], np.ndarray]:
     sessions = []
     for behaviour, length in zip(labels, rng.integers(15, 40, n), strict=True):
         page, pages = int(rng.integers(PAGES)), []
-        for faithful, other in zip(rng.random(length) < FAITHFUL, rng.integers(0, PAGES, length), strict=True):
+        for faithful, other in zip(
+            rng.random(length) < FAITHFUL, rng.integers(0, PAGES, length), strict=True
+        ):
             pages.append(f"page-{page}")
             page = int(following[behaviour, page]) if faithful else int(other)
         sessions.append(pages)

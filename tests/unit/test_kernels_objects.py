@@ -296,7 +296,9 @@ def test_bad_objects_of_files_are_named(tmp_path):
 
 
 def test_objects_and_vectors_are_not_confused(tmp_path):
-    with pytest.raises(ValueError, match=r"Spectrum takes a list of objects, got a csr_array of shape \(4, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"Spectrum takes a list of objects, got a csr_array of shape \(4, 4\)"
+    ):
         apnc.KernelKMeans(2, kernel=Spectrum()).fit(sparse.csr_array(np.eye(4)))
     np.save(tmp_path / "rows.npy", np.eye(4))
     with pytest.raises(ValueError, match="has vectors of 4 numbers, but Spectrum takes objects"):
