@@ -63,6 +63,13 @@ class EmbeddingModel:
                 found <= LARGEST_ROW, f"landmarks are embedded at {found:.3g}, too far out to compute with"
             )
 
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of objects that the kernel compares to embed one row; 0 if it does not work by pairs."""
+        return (
+            sum(n_rows(block.landmarks) for block in self.coefficients.blocks) if self.kernel.pairwise else 0
+        )
+
     def work_bytes(self, held: int, dtype: type) -> int:
         """Working memory for embedding one row of ``held`` numbers, one block at a time."""
         largest = max(block.work_bytes(self.kernel, held, dtype) for block in self.coefficients.blocks)

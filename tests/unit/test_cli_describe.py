@@ -96,3 +96,13 @@ def test_a_model_without_clusters_is_refused(folder):
     run("fit", "rows.parquet", "--method", "embedding", "--columns", "a,b,c", "--model", "e.apnc", "--quiet")
     done = run("describe", "e.apnc", "rows.parquet", code=2)
     assert "has no clusters, so apnc describe cannot be used with it" in done.stderr
+
+
+def test_objects_are_shown_as_their_kernel_says(folder):
+    series = [[float(i % 2)] * (30 + i) for i in range(12)]
+    Path("series.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in series))
+    run("fit", "series.jsonl", "-k", 2, "--kernel", "time_warp(0.2)", "--model", "s.apnc", "--quiet")
+    assert (
+        "row 2: 32 values from 0 to 0: 0, 0, 0, ..."
+        in run("describe", "s.apnc", "series.jsonl", "-n", 6).stdout
+    )

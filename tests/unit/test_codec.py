@@ -26,6 +26,7 @@ from apnc.kernels import (
     NormalizedKernel,
     PrecomputedKernel,
     Spectrum,
+    TimeWarp,
     VectorKernel,
 )
 from apnc.kernels.algebra import RadialKernel
@@ -120,6 +121,7 @@ EXAMPLES = {
     "Spectrum": [Spectrum(), Spectrum(2, 4, positional=True, ends=True, normalize=False)],
     "EditSimilarity": [EditSimilarity()],
     "Jaccard": [Jaccard()],
+    "TimeWarp": [TimeWarp(), TimeWarp(0.1, 0.5), TimeWarp(None, 0.25, found=True)],
     "PrecomputedKernel": [GIVEN],
     "CallableKernel": [FUNCTION, CallableKernel(shared)],
     "Witness": [FUNCTION.witness, Witness(L, np.eye(3)), Witness(SPARSE, np.eye(3, dtype=int))],

@@ -1,5 +1,6 @@
 """Prototypes, descriptions and trees of clusters, against naive loops and scipy."""
 
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -21,6 +22,7 @@ from apnc.describing.contrasts import PRIOR, log_odds
 from apnc.describing.merging import ward
 from apnc.engines.contract import SourceRows
 from apnc.engines.local import row_ids
+from apnc.kernels import Spectrum, TimeWarp
 from apnc.run import costs
 from apnc.run.budget import Budget
 from apnc.settings import Sizes
@@ -241,6 +243,29 @@ def test_sizes_cohesion_and_nearest_cluster(fitted):
     assert found.kind in ("features", "words", "objects")
     assert str(found).count("\ncluster ") == len(found) == found._repr_html_().count("<tr>") - 1
     assert len(found.to_frame()) == len(found)
+
+
+def test_objects_are_shown_as_their_kernel_says(tmp_path):
+    series = [[float(i % 2)] * (30 + i) for i in range(12)]
+    expected = [f"{len(item)} values from {item[0]:.0f} to {item[0]:.0f}: " for item in series]
+    for kernel in (TimeWarp(), 2.0 * TimeWarp()):
+        km = KernelKMeans(2, kernel=kernel, random_state=0).fit(series)
+        found = km.describe(series)
+        page = km.report(series, tmp_path / "page.html").read_text()
+        for cluster in found.clusters:
+            for number in cluster.prototypes.numbers:
+                assert f"row {number}: {expected[number]}" in str(found)
+                assert expected[number] in found._repr_html_()
+                assert expected[number] in page
+        assert found.to_dict()["clusters"][0]["prototypes"]["objects"][0] in series
+        assert str(pickle.loads(pickle.dumps(found))) == str(found)
+
+
+def test_long_objects_are_cut():
+    texts = [letter * 100 for letter in "ab"] * 3
+    found = str(KernelKMeans(2, kernel=Spectrum(2, 2), random_state=0).fit(texts).describe(texts))
+    assert "row 0: " + "a" * 57 + "..." in found
+    assert "a" * 58 not in found
 
 
 def test_contrasts_of_vectors_are_standardised_differences(km):

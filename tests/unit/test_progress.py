@@ -144,6 +144,13 @@ def test_stages_without_rows_and_empty_data():
     assert empty.finished(1.0) == "done in 1 s"
 
 
+def test_pairs_of_objects():
+    stage = Stage("embedding", 0.0, total_rows=10_000, pairs=500, n_rows=2400)
+    assert stage.text(2.0) == "2,400 of 10,000 rows, 1,200 rows/s, 600,000 pairs/s, 6.3 s left"
+    stage.n_rows = 10_000
+    assert stage.finished(10.0) == "10,000 rows in 10 s, 1,000 rows/s, 500,000 pairs/s"
+
+
 def test_no_time_has_passed():
     stage = Stage("labels", 5.0, total_rows=10, n_rows=5)
     assert stage.text(5.0) == "5 of 10 rows, 0.001 s left"
@@ -190,6 +197,22 @@ def test_short_stages_make_no_flood(lines, stream, clock):
             lines.rows(1)
     lines.close()
     assert len(stream.getvalue().splitlines()) <= 102
+
+
+def test_pairs_belong_to_their_stage(lines, stream, clock):
+    lines.pairs(500)
+    with lines:
+        for name, each in (("sampling", 0), ("embedding", 500), ("labels", 0)):
+            lines.stage(name, 1200)
+            if each:
+                lines.pairs(each)
+            clock.now += 1.0
+            lines.rows(1200)
+    assert stream.getvalue().splitlines() == [
+        "sampling: 1,200 rows in 1 s, 1,200 rows/s",
+        "embedding: 1,200 rows in 1 s, 1,200 rows/s, 600,000 pairs/s",
+        "labels: 1,200 rows in 1 s, 1,200 rows/s",
+    ]
 
 
 def test_iterations_have_lines(lines, stream, clock):
@@ -412,6 +435,59 @@ def test_every_stage_moves(words, embedding, normalize):
     assert rows == 64 + len(set(words))
     assert len(moves.told["coefficients"]) >= 32
     assert sum(moves.told["coefficients"]) >= 0.9 * rows
+
+
+class Pairs(Moves):
+    """Pairs of each stage: as announced for a row, and as a kernel function has computed them."""
+
+    def __init__(self):
+        super().__init__()
+        self.each, self.computed = {}, {}
+
+    def pairs(self, each):
+        self.each[list(self.told)[-1]] = each
+
+    def kernel(self, A, B):
+        stage = list(self.told)[-1]
+        self.computed[stage] = self.computed.get(stage, 0) + len(A) * len(B)
+        return shared_letters(A, B)
+
+
+@pytest.mark.parametrize("embedding", ["nystroem", "stable", "ensemble", "neighbours"])
+def test_pairs_that_are_announced_are_computed(words, embedding):
+    pairs = Pairs()
+    options = {"embedding": embedding, "n_landmarks": 64, "n_jobs": 1, "random_state": 0}
+    km = KernelKMeans(4, kernel=pairs.kernel, **options).fit(words, progress=pairs)
+    whole = "neighbours" if embedding == "neighbours" else "embedding"
+    assert set(pairs.each) == ({whole} if embedding == "neighbours" else {"coefficients", "embedding"})
+    assert pairs.each[whole] * len(words) == pairs.computed[whole]
+    assert km._model.embedding.n_pairs == pairs.each[whole]
+    for stage, each in pairs.each.items():
+        assert each * sum(pairs.told[stage]) == pytest.approx(pairs.computed[stage], rel=0.2)
+
+
+def test_pairs_of_a_start_that_embeds(words):
+    for init in ("random-partition", words[:4]):
+        pairs = Pairs()
+        KernelKMeans(4, kernel=pairs.kernel, n_landmarks=64, init=init, random_state=0).fit(
+            words, progress=pairs
+        )
+        assert pairs.each["starting"] == 64
+        assert pairs.computed["starting"] == 64 * sum(pairs.told["starting"])
+
+
+def test_kernels_on_vectors_have_no_pairs():
+    pairs = Pairs()
+    KernelKMeans(2, kernel="rbf").fit(np.random.default_rng(0).normal(size=(50, 3)), progress=pairs)
+    assert not pairs.each
+
+
+def test_pairs_are_shown(tmp_path, words, capsys):
+    km = KernelKMeans(2, kernel=shared_letters, n_landmarks=8, verbose=1, random_state=0).fit(words)
+    km.predict(words, to=tmp_path / "labels.csv")
+    km.describe(words)
+    shown = [line for line in capsys.readouterr().err.splitlines() if "pairs/s" in line]
+    assert [line.split(":")[0] for line in shown] == ["coefficients", "embedding", "labels", "describing"]
 
 
 @pytest.mark.parametrize("n_landmarks", ["auto", 900])

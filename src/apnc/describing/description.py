@@ -1,7 +1,7 @@
 """A description of every cluster: size, cohesion, nearest cluster, contrasting features, prototypes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from apnc.describing.examples import (
 )
 from apnc.describing.merging import between
 from apnc.engines.contract import Chunk, Data
+from apnc.kernels.family import ANYTHING, Kernel
 from apnc.model import Model
 from apnc.rows import take
 from apnc.run import costs
@@ -72,12 +73,14 @@ class Description:
     clusters : one ``ClusterDescription`` each.
     weight : of all rows.
     kind : "features" (dense rows), "words" (sparse rows) or "objects", which have no features.
+    shown : returns an object as text.
 
     """
 
     clusters: tuple[ClusterDescription, ...]
     weight: float
     kind: str
+    shown: Callable[[Any], str] = field(default=str, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -165,7 +168,13 @@ def describe(job: Job, model: Model, feature_names: Sequence[str] | None = None,
         tuple(ClusterDescription(number, *found) for number, found in enumerate(facts)),
         float(totals.sizes.sum()),
         kind,
+        shown_by(model.embedding.kernel),
     )
+
+
+def shown_by(kernel: Kernel) -> Callable[[Any], str]:
+    """How objects are shown: as the kernel says if they are its own kind, else as they are."""
+    return str if kernel.takes == ANYTHING else kernel.shown
 
 
 def kind_of(job: Job, data: Data) -> str:

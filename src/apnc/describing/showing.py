@@ -48,7 +48,7 @@ def cells(description: "Description", cluster: "ClusterDescription") -> tuple[An
         cohesion,
         nearest,
         [contrast_line(contrast, description.kind) for contrast in cluster.contrasts],
-        example_lines(cluster.prototypes, description.kind),
+        example_lines(cluster.prototypes, description),
     )
 
 
@@ -60,11 +60,11 @@ def contrast_line(contrast: "Contrast", kind: str) -> str:
     return f"{contrast.name}: mean {contrast.inside:.4g}, overall {contrast.overall:.4g} ({by})"
 
 
-def example_lines(examples: "Examples", kind: str) -> list[str]:
+def example_lines(examples: "Examples", description: "Description") -> list[str]:
     """One line for each object; vectors by number or id on one line."""
     names = example_names(examples)
-    if kind == "objects" and isinstance(examples.rows, list):
-        shown = (shortened(str(item)) for item in examples.rows)
+    if description.kind == "objects" and isinstance(examples.rows, list):
+        shown = (shortened(description.shown(item)) for item in examples.rows)
         return [f"{name}: {item}" if name else item for name, item in zip(names, shown, strict=True)]
     return ["prototypes: " + ", ".join(names)] if any(names) else []
 

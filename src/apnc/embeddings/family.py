@@ -214,6 +214,11 @@ class Comparison(ABC):
     def kernel(self) -> Kernel:
         """The kernel that belongs to the coefficients."""
 
+    @property
+    def n_compared(self) -> int:
+        """Number of instances whose kernel values with every row are computed; 0 if rows are compared as vectors."""
+        return 0
+
     @abstractmethod
     def work_bytes(self, held: int) -> int:
         """Working memory for comparing one row of ``held`` numbers."""

@@ -147,7 +147,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         shown = SILENT if target is None else self._progress(None)
         job = self._job(X, shown=shown)
         with job.running():
-            job.progress.stage(output.stage, job.source.n_rows)
+            job.announce(output.stage, self._model.embedding.n_pairs)
             return outputs.apply(job, self._model, output, target)
 
     def plan(self, X: Any) -> "Forecast":

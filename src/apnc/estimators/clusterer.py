@@ -248,7 +248,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         check_is_fitted(self)
         job = self._job(X, sample_weight, shown=self._progress(None))
         with job.running():
-            job.progress.stage("describing", job.source.n_rows)
+            job.announce("describing", self._model.embedding.n_pairs)
             return find(job, self._model, *given)
 
     @property

@@ -6,7 +6,7 @@ from apnc.kernels.family import BadObjectError, Kernel, KernelRows, is_function
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES as ON_OBJECTS
-from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum
+from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum, TimeWarp
 from apnc.kernels.spelling import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
@@ -24,6 +24,7 @@ __all__ = [
     "NormalizedKernel",
     "PrecomputedKernel",
     "Spectrum",
+    "TimeWarp",
     "VectorKernel",
     "is_function",
     "kernel_spelled",

@@ -43,6 +43,11 @@ class KernelChoice:
         return () if isinstance(self.kernel, Kernel) else ("kernel_params",)
 
     @property
+    def pairwise(self) -> bool:
+        """Whether it compares pairs of objects, one by one."""
+        return self.kernel.pairwise if isinstance(self.kernel, Kernel) else callable(self.kernel)
+
+    @property
     def wants_sample(self) -> bool:
         """Whether a sample is needed to tune the kernel."""
         return bool(self.lengths) or (isinstance(self.kernel, Kernel) and self.kernel.tunable)

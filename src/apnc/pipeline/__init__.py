@@ -127,6 +127,19 @@ class Stage:
         rows, passes = self.extent(fit)
         max_iter = fit.settings.max_iter if self.grows == "iterations" else None
         fit.job.progress.stage(self.name, rows, passes, max_iter)
+        if fit.settings.kernel.pairwise and (each := self.compared(fit)):
+            fit.job.progress.pairs(each)
+
+    def compared(self, fit: Fit) -> int:
+        """Number of instances that the kernel compares each row of the stage with; 0 if it does not."""
+        settings = fit.settings
+        of_kernel = self.grows == "landmarks" and not settings.embedding.compares_rows
+        given = self.grows == "sample" and isinstance(settings.init, Sample)
+        if fit.drawn is None or not (of_kernel or given or self.reads(settings)):
+            return 0
+        if fit.embedding is not None:
+            return fit.embedding.n_pairs
+        return fit.sizes.n_landmarks if fit.comparison is None else fit.comparison.n_compared
 
     def extent(self, fit: Fit) -> tuple[int | None, int]:
         """Rows per pass and maximum number of passes: over all rows, over K_LL and the sample, or over the sample."""

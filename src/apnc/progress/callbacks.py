@@ -83,6 +83,9 @@ class CallbackProgress(Progress):
         self._iterates = max_iter is not None
         self._begin_subtask()
 
+    def pairs(self, each: int) -> None:
+        self._shown.pairs(each)
+
     def total(self, n_rows: int) -> None:
         self._shown.total(n_rows)
 

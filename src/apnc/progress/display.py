@@ -63,6 +63,10 @@ class _Shown(Progress):
         self._now = Stage(name, self._clock(), total_rows, passes, max_iter)
         self._begin(self._now)
 
+    def pairs(self, each: int) -> None:
+        if self._now:
+            self._now.pairs = each
+
     def total(self, n_rows: int) -> None:
         if self._now:
             self._now.total_rows = n_rows

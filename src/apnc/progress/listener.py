@@ -18,6 +18,9 @@ class Progress:
     ) -> None:
         """A stage begins, and the previous one has ended; see ``Stage``."""
 
+    def pairs(self, each: int) -> None:
+        """Every row of this stage costs ``each`` values of a kernel that compares pairs of objects."""
+
     def total(self, n_rows: int) -> None:
         """The number of rows is known, after the first pass."""
 

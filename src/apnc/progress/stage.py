@@ -27,6 +27,7 @@ class Stage:
     total_rows : rows per pass; None if not known yet.
     passes : maximum number of passes over the rows, for stages without iterations.
     max_iter : maximum number of iterations, each a pass over the rows; None for stages without iterations.
+    pairs : pairs of objects that the kernel compares for each row; 0 if it does not work by pairs.
     n_rows, before : rows processed in all passes, and before the current iteration.
     n_iter, quality : number of the last iteration, and its result as text.
 
@@ -37,6 +38,7 @@ class Stage:
     total_rows: int | None = None
     passes: int = 1
     max_iter: int | None = None
+    pairs: int = 0
     n_rows: int = 0
     before: int = 0
     n_iter: int = 0
@@ -62,10 +64,11 @@ class Stage:
 
     def told(self, now: float) -> str:
         """Speed, and the result of the last iteration."""
-        speed = (
-            f"{self.n_rows / (now - self.started):,.0f} rows/s" if self.n_rows and now > self.started else ""
-        )
-        return ", ".join(filter(None, [speed, self.quality]))
+        if not self.n_rows or now <= self.started:
+            return self.quality
+        speed = self.n_rows / (now - self.started)
+        pairs = f"{self.pairs * speed:,.0f} pairs/s" if self.pairs else ""
+        return ", ".join(filter(None, [f"{speed:,.0f} rows/s", pairs, self.quality]))
 
     def text(self, now: float) -> str:
         """Current state: work done and time left."""

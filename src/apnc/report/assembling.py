@@ -51,11 +51,11 @@ class Wanted:
 def material(job: Job, model: Model, wanted: Wanted) -> Material:
     """Three passes over the rows: description, outliers, and a sample for the map."""
     assert model.clusters is not None
-    progress, n = job.progress, job.source.n_rows
+    n_pairs = model.embedding.n_pairs
     description = describe(job, model, wanted.feature_names, EXAMPLES)
-    progress.stage("outliers", n)
+    job.announce("outliers", n_pairs)
     far = outliers(job, model, OUTLIERS)
-    progress.stage("map", n)
+    job.announce("map", n_pairs)
     points = points_of(job, model, sample_of(job, model))
     name = data_name(job.source.paths)
     return Material(

@@ -1,6 +1,6 @@
 """What a report says about each cluster, as text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ class Wording:
 
     kind: str
     names: Sequence[str]
+    shown: Callable[[Any], str] = str
 
     @property
     def title(self) -> str:
@@ -73,7 +74,7 @@ class Wording:
     def row(self, rows: Any, place: int, contrasts: Sequence[Contrast]) -> str:
         """A row as text: an object itself, the heaviest words, or its values of the features that matter here."""
         if self.kind == OBJECTS:
-            text = str(rows[place]) if isinstance(rows, list) else ""
+            text = self.shown(rows[place]) if isinstance(rows, list) else ""
             return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
         if sparse.issparse(rows):
             row = rows[[place]].tocoo()
@@ -113,7 +114,8 @@ def cards(
     description: Description, outliers: Sequence[Examples], palette: Sequence[str], names: Sequence[str]
 ) -> list[Card]:
     """One for each cluster."""
-    wording, largest = Wording(description.kind, names), max(one.share for one in description.clusters)
+    wording = Wording(description.kind, names, description.shown)
+    largest = max(one.share for one in description.clusters)
     return [
         card(one, far, color, largest, wording)
         for one, far, color in zip(description.clusters, outliers, palette, strict=True)

@@ -61,6 +61,12 @@ class Job:
         size = CHUNK_BYTES if self.budget.limit is None else self.budget.chunk_bytes
         return Layout(work_bytes, self.threads, size, room, on_rows)
 
+    def announce(self, stage: str, n_pairs: int) -> None:
+        """Report the beginning of a stage of one pass, in which ``n_pairs`` pairs are compared for each row."""
+        self.progress.stage(stage, self.source.n_rows)
+        if n_pairs:
+            self.progress.pairs(n_pairs)
+
     def require(self, sizes: Sizes) -> None:
         """Refuse a memory limit that is too small for the whole fit."""
         if self.budget.limit is not None:

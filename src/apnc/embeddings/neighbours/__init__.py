@@ -148,6 +148,11 @@ class GraphOfRows(Comparison):
         """The rows of the graph."""
         return self.compare.neighbours
 
+    @property
+    def n_compared(self) -> int:
+        """Those in whose span rows become vectors, unless they are vectors already."""
+        return 0 if self.compare.base is None else n_rows(self.compare.base.landmarks)
+
     def work_bytes(self, held: int) -> int:
         """That of embedding, but for the embedding itself."""
         nowhere = Coordinates(np.zeros((len(self.neighbours.scales), 1)), np.zeros(1), 0, 1)

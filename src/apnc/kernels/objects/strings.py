@@ -84,7 +84,8 @@ class EditSimilarity(ObjectKernel):
     pieces: ClassVar[int] = 32
 
     def read(self, objects: Any) -> list[str]:
-        """All text."""
+        """All text; a missing package is noticed here, before the first pass."""
+        _rapidfuzz()
         return [as_text(position, item) for position, item in enumerate(objects)]
 
     @property
