@@ -35,6 +35,7 @@ CONCRETE = {
             "ProductKernel",
         ),
         *("RadialKernel", "Spectrum", "EditSimilarity", "Jaccard", "ObjectKernel", "FeatureKernel"),
+        *("WeisfeilerLehman", "ShortestPath", "GraphKernel"),
     ),
     "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),

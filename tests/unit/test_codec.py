@@ -25,8 +25,10 @@ from apnc.kernels import (
     Jaccard,
     NormalizedKernel,
     PrecomputedKernel,
+    ShortestPath,
     Spectrum,
     VectorKernel,
+    WeisfeilerLehman,
 )
 from apnc.kernels.algebra import RadialKernel
 from apnc.kernels.given import Witness
@@ -120,6 +122,8 @@ EXAMPLES = {
     "Spectrum": [Spectrum(), Spectrum(2, 4, positional=True, ends=True, normalize=False)],
     "EditSimilarity": [EditSimilarity()],
     "Jaccard": [Jaccard()],
+    "WeisfeilerLehman": [WeisfeilerLehman(2, normalize=False)],
+    "ShortestPath": [ShortestPath(normalize=False)],
     "PrecomputedKernel": [GIVEN],
     "CallableKernel": [FUNCTION, CallableKernel(shared)],
     "Witness": [FUNCTION.witness, Witness(L, np.eye(3)), Witness(SPARSE, np.eye(3, dtype=int))],

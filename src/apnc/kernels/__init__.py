@@ -6,7 +6,7 @@ from apnc.kernels.family import BadObjectError, Kernel, KernelRows, is_function
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES as ON_OBJECTS
-from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum
+from apnc.kernels.objects import EditSimilarity, Jaccard, ShortestPath, Spectrum, WeisfeilerLehman
 from apnc.kernels.spelling import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
@@ -23,8 +23,10 @@ __all__ = [
     "KernelRows",
     "NormalizedKernel",
     "PrecomputedKernel",
+    "ShortestPath",
     "Spectrum",
     "VectorKernel",
+    "WeisfeilerLehman",
     "is_function",
     "kernel_spelled",
     "normalized",

@@ -1,16 +1,19 @@
 """Kernels on objects: text, sets, graphs, series, records."""
 
 from apnc.kernels.family import Kernel
+from apnc.kernels.objects.graphs import ShortestPath, WeisfeilerLehman
 from apnc.kernels.objects.sets import Jaccard
 from apnc.kernels.objects.strings import EditSimilarity, Spectrum
 
-__all__ = ["NAMES", "PARTS", "EditSimilarity", "Jaccard", "Spectrum"]
+__all__ = ["NAMES", "PARTS", "EditSimilarity", "Jaccard", "ShortestPath", "Spectrum", "WeisfeilerLehman"]
 
 #: Kernels on objects by name. Another one is a class and a line here.
 NAMES: dict[str, type[Kernel]] = {
     "spectrum": Spectrum,
     "edit_similarity": EditSimilarity,
     "jaccard": Jaccard,
+    "weisfeiler_lehman": WeisfeilerLehman,
+    "shortest_path": ShortestPath,
 }
 #: What some of them are made of, such as the fields of a record.
 PARTS: dict[str, type] = {}
