@@ -36,6 +36,7 @@ CONCRETE = {
         ),
         *("RadialKernel", "Spectrum", "EditSimilarity", "Jaccard", "ObjectKernel", "FeatureKernel"),
         "TimeWarp",
+        *("WeisfeilerLehman", "ShortestPath", "GraphKernel"),
     ),
     "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),

@@ -25,9 +25,11 @@ from apnc.kernels import (
     Jaccard,
     NormalizedKernel,
     PrecomputedKernel,
+    ShortestPath,
     Spectrum,
     TimeWarp,
     VectorKernel,
+    WeisfeilerLehman,
 )
 from apnc.kernels.algebra import RadialKernel
 from apnc.kernels.given import Witness
@@ -122,6 +124,8 @@ EXAMPLES = {
     "EditSimilarity": [EditSimilarity()],
     "Jaccard": [Jaccard()],
     "TimeWarp": [TimeWarp(), TimeWarp(0.1, 0.5), TimeWarp(None, 0.25, found=True)],
+    "WeisfeilerLehman": [WeisfeilerLehman(2, normalize=False)],
+    "ShortestPath": [ShortestPath(normalize=False)],
     "PrecomputedKernel": [GIVEN],
     "CallableKernel": [FUNCTION, CallableKernel(shared)],
     "Witness": [FUNCTION.witness, Witness(L, np.eye(3)), Witness(SPARSE, np.eye(3, dtype=int))],

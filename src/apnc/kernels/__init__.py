@@ -7,6 +7,7 @@ from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES as ON_OBJECTS
 from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum, TimeWarp
+from apnc.kernels.objects import EditSimilarity, Jaccard, ShortestPath, Spectrum, WeisfeilerLehman
 from apnc.kernels.spelling import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
@@ -23,9 +24,11 @@ __all__ = [
     "KernelRows",
     "NormalizedKernel",
     "PrecomputedKernel",
+    "ShortestPath",
     "Spectrum",
     "TimeWarp",
     "VectorKernel",
+    "WeisfeilerLehman",
     "is_function",
     "kernel_spelled",
     "normalized",

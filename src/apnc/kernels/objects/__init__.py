@@ -6,6 +6,8 @@ from apnc.kernels.objects.sets import Jaccard
 from apnc.kernels.objects.strings import EditSimilarity, Spectrum
 
 __all__ = ["NAMES", "PARTS", "EditSimilarity", "Jaccard", "Spectrum", "TimeWarp"]
+from apnc.kernels.objects.graphs import ShortestPath, WeisfeilerLehman
+__all__ = ["NAMES", "PARTS", "EditSimilarity", "Jaccard", "ShortestPath", "Spectrum", "WeisfeilerLehman"]
 
 #: Kernels on objects by name. Another one is a class and a line here.
 NAMES: dict[str, type[Kernel]] = {
@@ -13,6 +15,8 @@ NAMES: dict[str, type[Kernel]] = {
     "edit_similarity": EditSimilarity,
     "jaccard": Jaccard,
     "time_warp": TimeWarp,
+    "weisfeiler_lehman": WeisfeilerLehman,
+    "shortest_path": ShortestPath,
 }
 #: What some of them are made of, such as the fields of a record.
 PARTS: dict[str, type] = {}
