@@ -6,7 +6,7 @@ from apnc.kernels.family import BadObjectError, Kernel, KernelRows, is_function
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES as ON_OBJECTS
-from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum
+from apnc.kernels.objects import Category, Date, EditSimilarity, Jaccard, Number, Record, Spectrum, Text
 from apnc.kernels.spelling import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
@@ -16,14 +16,19 @@ __all__ = [
     "ON_OBJECTS",
     "BadObjectError",
     "CallableKernel",
+    "Category",
+    "Date",
     "EditSimilarity",
     "Jaccard",
     "Kernel",
     "KernelChoice",
     "KernelRows",
     "NormalizedKernel",
+    "Number",
     "PrecomputedKernel",
+    "Record",
     "Spectrum",
+    "Text",
     "VectorKernel",
     "is_function",
     "kernel_spelled",

@@ -10,7 +10,7 @@ from typing import Any
 from apnc.kernels import algebra
 from apnc.kernels.family import Kernel
 from apnc.kernels.names import KERNELS
-from apnc.kernels.objects import NAMES, PARTS
+from apnc.kernels.objects import NAMES, PARTS, Record
 from apnc.kernels.vectors import VectorKernel
 
 CONSTANTS = {"true": True, "false": False, "none": None}
@@ -26,6 +26,7 @@ _CALLED: dict[str, Any] = {
     **PARTS,
     **{kind.__name__: kind for kind in (*NAMES.values(), *PARTS.values(), *_COMBINED)},
     "normalized": algebra.normalized,
+    "record": Record.of,
 }
 
 
