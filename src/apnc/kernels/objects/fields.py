@@ -261,7 +261,9 @@ class Text(Field[Rarity]):
         weighed = counted.values * learned.of(counted.ids)
         norms = np.sqrt(Features(counted.ids, weighed, counted.starts).sums(weighed**2))
         unit = weighed / np.repeat(norms, np.diff(counted.starts))
-        return Features(features_within(salt_of(name)[0], counted.ids.astype(np.uint64)), unit, counted.starts)
+        return Features(
+            features_within(salt_of(name)[0], counted.ids.astype(np.uint64)), unit, counted.starts
+        )
 
 
 def _words(texts: Sequence[str]) -> Features:
