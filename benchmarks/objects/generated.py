@@ -1,12 +1,14 @@
-"""Generated objects whose groups are known."""
+"""Generated records of customers, with the groups that they come from."""
 
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 
+from apnc.kernels import Category, Date, Number, Text
 from apnc.typing import Array
 
+FIELDS = {"age": Number(), "income": Number(), "plan": Category(), "note": Text(), "joined": Date()}
 PLANS = ("basic", "plus", "family", "business", "student")
 #: Words that all groups use, and those that one group uses more often than the others.
 COMMON, OWN = 200, 12
@@ -16,7 +18,7 @@ N_GROUPS = 5
 FIRST_DAY = date(2019, 1, 1)
 
 
-def customers(n: int, seed: int = 0) -> tuple[list[dict[str, Any]], Array]:
+def mixed_records(n: int, seed: int = 0) -> tuple[list[dict[str, Any]], Array]:
     """Records of customers in five groups that overlap in every field, and the group of each.
 
     Fields: age, income, plan, note (a few words) and joined (ISO text); some values are None, and some are absent.

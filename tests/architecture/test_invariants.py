@@ -35,6 +35,7 @@ CONCRETE = {
             "ProductKernel",
         ),
         *("RadialKernel", "Spectrum", "EditSimilarity", "Jaccard", "ObjectKernel", "FeatureKernel"),
+        *("Record", "Field", "Number", "Category", "Text", "Date"),
     ),
     "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),

@@ -22,10 +22,11 @@ from apnc.engines.spark.vector_columns import (
     vectors_as_matrix,
 )
 from apnc.rows import compute_dtype
+from apnc.sources.columns import absent
 from apnc.sources.family import Decode, Source
 from apnc.sources.missing import Missing, missing_in, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
-from apnc.sources.table_columns import Request, absent
+from apnc.sources.table_columns import Request
 from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import TableSource, request_of
 from apnc.typing import Array

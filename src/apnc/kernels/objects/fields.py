@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,9 +25,6 @@ MICROSECONDS_A_DAY = 86_400e6
 
 class Learned(ABC):  # noqa: B024
     """What a field has learned from a sample of records."""
-
-
-L = TypeVar("L", bound=Learned)
 
 
 @stored
@@ -56,7 +53,7 @@ class Spread(Learned):
             deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
         if not math.isfinite(deviation):
             raise ValueError(
-                f"its values are too large for their deviation: the largest is {np.abs(values).max():.3g}. Use logarithms"
+                f"its values are too large to standardise: the largest is {np.abs(values).max():.3g}. Use logarithms"
             )
         # What rounding leaves of equal values is no spread.
         return cls(mean, deviation if deviation > 1e-13 * abs(mean) else 1.0)
@@ -91,7 +88,7 @@ class Rarity(Learned):
 
 
 @dataclass(frozen=True, repr=False)
-class Field(ABC, Generic[L]):
+class Field(ABC):
     """A field of a record.
 
     Parameters
@@ -121,11 +118,11 @@ class Field(ABC, Generic[L]):
         """A value that is not missing, in a plain form; a ValueError says what was found and what is expected."""
 
     @abstractmethod
-    def learned(self, values: Sequence[Any], weights: Array) -> L:
+    def learned(self, values: Sequence[Any], weights: Array) -> Learned:
         """What follows from the values in a sample, and the records' weights."""
 
     @abstractmethod
-    def features(self, name: str, values: Sequence[Any], learned: L) -> Features:
+    def features(self, name: str, values: Sequence[Any], learned: Any) -> Features:
         """Features of values, before they are weighted."""
 
     def shown(self, value: Any) -> str:
@@ -134,7 +131,7 @@ class Field(ABC, Generic[L]):
         return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
-class Measured(Field[Spread]):
+class Measured(Field):
     """A field whose values are numbers, or become some: standardised, one feature."""
 
     learns = Spread
@@ -203,7 +200,7 @@ class Date(Measured):
 
 @stored
 @dataclass(frozen=True, repr=False)
-class Category(Field[Nothing]):
+class Category(Field):
     """One of several values, equal or not: text, a number, true or false. 1 and 1.0 are equal, 1 and "1" are not."""
 
     learns = Nothing
@@ -231,7 +228,7 @@ class Category(Field[Nothing]):
 
 @stored
 @dataclass(frozen=True, repr=False)
-class Text(Field[Rarity]):
+class Text(Field):
     """Text as its words, whose order does not matter: tf-idf, scaled to norm 1.
 
     Words are runs of letters and digits, in lower case. How rare they are is learned from a sample of the rows, as

@@ -14,7 +14,7 @@ from apnc.stored import require, stored
 from apnc.typing import Array
 from apnc.wording import some
 
-HOW = "Name fields as Record({'age': Number(), 'plan': Category()}), or in text as record(age=number, plan=category)"
+HOW = "Name fields as Record({'age': Number(), 'plan': Category()})"
 
 
 @stored
@@ -26,8 +26,9 @@ class Record(FeatureKernel):
     texts are tf-idf of norm 1; means, deviations and how rare words are follow from a sample of the rows.
     ``Record(...).rbf()`` is the radial kernel on the same features, ``normalized(Record(...))`` their cosine.
 
-    A missing value (None, NaN, NaT, or a field that a record lacks) contributes nothing: a number counts as the mean, a
-    category differs from all others, a text shares no word. A record without any value is similar to nothing.
+    A missing value (None, NaN, NaT, empty text, or a field that a record lacks) contributes nothing: a number counts as
+    the mean, a category differs from all others, a text shares no word. A record without any value is similar to
+    nothing.
 
     Parameters
     ----------
@@ -37,16 +38,17 @@ class Record(FeatureKernel):
     """
 
     takes: ClassVar[str] = RECORDS
-    normalize: ClassVar[bool] = False
-    fields: Mapping[str, Field[Any]] = field(hash=False)
+    normalize: ClassVar[bool] = False  # type: ignore[misc]
+    fields: Mapping[str, Field] = field(hash=False)
     learned: tuple[Learned, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         self.check()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Field[Any]] | None = None, /, **named: Field[Any]) -> "Record":
+    def of(cls, fields: Mapping[str, Field] | None = None, /, **named: Field) -> "Record":
         """A record of named fields; a mapping has those whose names are not words."""
+        require(fields is None or isinstance(fields, Mapping), f"{fields!r:.40} is not a named field. {HOW}")
         return cls({**(fields or {}), **named})
 
     def __repr__(self) -> str:
@@ -64,7 +66,7 @@ class Record(FeatureKernel):
                 require(isinstance(found, kind.learns), f"a {kind!r} cannot use a {type(found).__name__}")
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the fields."""
         return tuple(self.fields)
 
@@ -130,7 +132,8 @@ class Record(FeatureKernel):
         """Those of all fields, each times the root of its weight."""
         if self.learned is None:
             raise ValueError(
-                "This Record has not learned from data yet: fit an estimator with it, or kernel.tuned(records, weights)."
+                "This Record has learned nothing from data yet: fit an estimator with it, or use its tuned(records, "
+                "weights)."
             )
         owners, ids, values = [], [], []
         for (name, kind), learned in zip(self.fields.items(), self.learned, strict=True):
@@ -160,9 +163,9 @@ def _joined(owners: list[Array], ids: list[Array], values: list[Array], n: int) 
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or the NA of pandas."""
-    if value is None or type(value) in (str, int):
-        return value is None
+    """Whether a value is None, NaN, NaT, the NA of pandas, or empty text, as in CSV."""
+    if value is None or isinstance(value, str):
+        return not value
     try:
         # Only what is missing differs from itself.
         return bool(value != value)
