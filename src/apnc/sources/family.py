@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -108,8 +107,9 @@ class Source(ABC):
 
     def read_by(self, kernel: Any) -> Self:
         """The same objects, which this kernel reads."""
-        found = copy(self)
-        found.kernel = kernel
+        # Not a copy by the pickle protocol, for which remote sources leave their frame behind.
+        found = object.__new__(type(self))
+        vars(found).update(vars(self), kernel=kernel)
         return found
 
     def refuse_problem(self) -> None:  # noqa: B027

@@ -94,12 +94,17 @@ class Records(TableObjects):
         return found
 
     def _objects(self, table: Any) -> list[Any]:
-        columns = {name: plain(table.column(name)).to_pylist() for name in self._names()}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return rows_as_records(table, self._names())
 
     def column_names(self) -> Sequence[str]:
         """All that can be missing is a weight."""
         return ["the records"]
+
+
+def rows_as_records(table: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of a table or batch as dicts of the named columns."""
+    columns = {name: plain(table.column(name)).to_pylist() for name in names}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def plain(column: Any) -> Any:
