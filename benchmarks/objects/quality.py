@@ -27,7 +27,7 @@ from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
 import apnc
 from apnc.baselines import ExactKernelKMeans
-from apnc.kernels import Record, ShortestPath, Spectrum, WeisfeilerLehman
+from apnc.kernels import Date, Number, Record, ShortestPath, Spectrum, WeisfeilerLehman
 from benchmarks.objects.generated import FIELDS, mixed_records
 from benchmarks.objects.sequences import clickstreams
 from benchmarks.run import ROOT, machine
@@ -121,7 +121,7 @@ def by_hand(records: list[dict[str, Any]]) -> Any:
     frame["note"] = frame["note"].fillna("")
     frame["plan"] = frame["plan"].fillna("unknown")
     scaled = make_pipeline(SimpleImputer(), StandardScaler())
-    numbers = [name for name, kind in FIELDS.items() if kind in ("number", "date")]
+    numbers = [name for name, kind in FIELDS.items() if isinstance(kind, Number | Date)]
     made = make_column_transformer(
         (scaled, numbers), (OneHotEncoder(), ["plan"]), (TfidfVectorizer(), "note"), sparse_threshold=1.0
     )

@@ -1,5 +1,7 @@
 """Operations on containers of rows: array, CSR matrix, list of objects, rows of a precomputed kernel."""
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,6 +11,8 @@ from scipy import sparse
 from apnc.stored import require, stored
 from apnc.typing import Array
 
+#: Objects that are looked at to estimate the memory of all.
+LOOKED_AT = 256
 #: Any container of rows, as a type hint.
 Rows = Annotated[Any, "rows"]
 
@@ -61,8 +65,26 @@ def n_columns(rows: Any) -> int:
 
 
 def numbers_held(rows: Any) -> int:
-    """Numbers stored per row: all features, or the average of non-zero ones; 0 for objects."""
+    """Numbers stored per row: all features, or the average of non-zero ones; of objects, as many as take the memory."""
+    if isinstance(rows, list):
+        return numbers_in_objects(rows[:: max(1, len(rows) // LOOKED_AT)])
     return rows.nnz // max(1, rows.shape[0]) if sparse.issparse(rows) else n_columns(rows)
+
+
+def numbers_in_objects(objects: Sequence[Any]) -> int:
+    """The mean memory of objects, in numbers of 8 bytes."""
+    return -(-sum(map(_bytes_of, objects)) // (8 * max(1, len(objects))))
+
+
+def _bytes_of(item: Any) -> int:
+    """Memory of an object and of what it contains."""
+    size = sys.getsizeof(item)
+    if isinstance(item, dict):
+        # Keys are shared by all objects as a rule.
+        return size + sum(map(_bytes_of, item.values()))
+    if isinstance(item, list | tuple | set | frozenset):
+        return size + sum(map(_bytes_of, item))
+    return size
 
 
 def compute_dtype(rows: Any) -> type:

@@ -37,6 +37,7 @@ CONCRETE = {
         *("RadialKernel", "Spectrum", "EditSimilarity", "Jaccard", "ObjectKernel", "FeatureKernel"),
         "TimeWarp",
         *("WeisfeilerLehman", "ShortestPath", "GraphKernel"),
+        *("Record", "Field", "Number", "Category", "Text", "Date"),
     ),
     "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),

@@ -1,5 +1,6 @@
 """Every stored class goes through the codec and back, and refuses values that do not go together."""
 
+import copy
 import dataclasses
 import sys
 from dataclasses import dataclass, replace
@@ -21,18 +22,24 @@ from apnc.embeddings.neighbours.search import Search
 from apnc.estimators import ESTIMATORS, register
 from apnc.kernels import (
     CallableKernel,
+    Category,
+    Date,
     EditSimilarity,
     Jaccard,
     NormalizedKernel,
+    Number,
     PrecomputedKernel,
+    Record,
     ShortestPath,
     Spectrum,
+    Text,
     TimeWarp,
     VectorKernel,
     WeisfeilerLehman,
 )
 from apnc.kernels.algebra import RadialKernel
 from apnc.kernels.given import Witness
+from apnc.kernels.objects.fields import Nothing, Rarity, Spread
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.parameters import Parameter
 from apnc.parameters.rules import Rule
@@ -96,6 +103,13 @@ SAMPLE = Sample(L, np.array([1.0, 2.0, 1.5]))
 NEIGHBOURS = Neighbours(Search(L, np.eye(2)), np.ones(3), 0.5, 2)
 COMPARE = Compare(VectorKernel("linear"), None, NEIGHBOURS, np.float32)
 
+CUSTOMERS = [
+    {"age": 41, "plan": "basic", "note": "late again", "joined": "2024-01-02"},
+    {"age": 23, "plan": None, "joined": "2023-05-06T07:08:09"},
+    {"plan": 3, "note": "thanks"},
+]
+RECORD = Record({"age": Number(), "plan": Category(), "note": Text(), "joined": Date(weight=2.0)})
+
 EXAMPLES = {
     "Sketch": [SKETCH],
     "Columns": [COLUMNS],
@@ -126,6 +140,14 @@ EXAMPLES = {
     "TimeWarp": [TimeWarp(), TimeWarp(0.1, 0.5), TimeWarp(None, 0.25, found=True)],
     "WeisfeilerLehman": [WeisfeilerLehman(2, normalize=False)],
     "ShortestPath": [ShortestPath(normalize=False)],
+    "Record": [RECORD, RECORD.tuned(RECORD.read(CUSTOMERS), np.ones(3)), Record({"odd name": Number(2.0)})],
+    "Number": [Number(), Number(0.5)],
+    "Category": [Category()],
+    "Text": [Text()],
+    "Date": [Date()],
+    "Nothing": [Nothing()],
+    "Spread": [Spread(1.5, 2.0)],
+    "Rarity": [Rarity(np.array([3, 9], np.int32), np.array([1.0, 2.5]), 3.0)],
     "PrecomputedKernel": [GIVEN],
     "CallableKernel": [FUNCTION, CallableKernel(shared)],
     "Witness": [FUNCTION.witness, Witness(L, np.eye(3)), Witness(SPARSE, np.eye(3, dtype=int))],
@@ -199,6 +221,14 @@ def test_every_stored_class_comes_back_equal(name, tmp_path):
         assert type(example) is STORED[name]
 
 
+def changed(value, **fields):
+    """The value with fields that its constructor refuses."""
+    made = copy.copy(value)
+    for name, content in fields.items():
+        object.__setattr__(made, name, content)
+    return made
+
+
 WRONG = {
     "unknown kernel": (VectorKernel("os"), "name is 'os', expected one of linear"),
     "gamma of rbf": (VectorKernel("rbf"), "gamma is None, expected > 0 for rbf"),
@@ -211,6 +241,14 @@ WRONG = {
     "no landmarks": (PrecomputedKernel(3), "landmark_numbers"),
     "numbers twice": (PrecomputedKernel(3, (1, 1)), "not distinct row numbers from 0 to 2"),
     "numbers beyond": (PrecomputedKernel(3, (1, 3)), "not distinct row numbers"),
+    "a record that learned of others": (changed(RECORD, learned=(Nothing(),)), "another number of fields"),
+    "a number that learned words": (
+        changed(Record({"a": Number()}), learned=(Nothing(),)),
+        "cannot use a Nothing",
+    ),
+    "no spread": (Spread(0.0, 0.0), "deviation=0.0"),
+    "words in disorder": (Rarity(np.array([9, 3], np.int32), np.ones(2), 1.0), "words do not ascend"),
+    "a field of weight 0": (changed(Number(), weight=0.0), "weight=0.0 must be a positive number"),
     "witness": (Witness(["a"], np.eye(2)), r"shape \(2, 2\), expected \(1, 1\)"),
     "rows without numbers": (GivenRows(np.empty((3, 0)), np.arange(2)), "numbers have shape"),
     "fractions of rows": (GivenRows(np.empty((3, 0)), np.ones(3)), "expected integers"),

@@ -77,7 +77,7 @@ def are_objects(kernel: Any, X: Any) -> bool:
 def as_objects(X: Any, kernel: Any) -> list[Any]:
     """The objects as a list, in the form that the kernel computes with."""
     if is_frame(X) and getattr(kernel, "takes", None) == RECORDS:
-        X = frames.records(X)
+        X = frames.records(X, kernel.columns)
     elif is_frame(X) or sparse.issparse(X):
         raise ValueError(
             f"{type(kernel).__name__} takes a list of objects, got a {type(X).__name__} of shape {X.shape}. Pass one "
@@ -219,10 +219,12 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
     source = sources.open(data)
     if kernel == "precomputed":
         raise ValueError("kernel='precomputed' takes a matrix in memory, not a file: load it first.")
-    if source.n_columns == 0 and not callable(kernel):
-        raise SourceError(needs_function(source.name, kernel))
     if takes_objects(kernel):
         source = source.of_objects(kernel)
+    elif source.n_columns == 0:
+        source.refuse_problem()
+        if not callable(kernel):
+            raise SourceError(needs_function(source.name, kernel))
     if source.remote and estimator.memory_limit is not None:
         raise ValueError(f"memory_limit applies to this machine only; {source.memory}.")
     forget_features(estimator, reset)

@@ -114,9 +114,17 @@ def as_frame(columns: Mapping[str, Sequence[Any]], index: str | None = None) -> 
     return frame if index is None else frame.set_index(index)
 
 
-def records(X: Any) -> list[dict[str, Any]]:
-    """The rows of a frame as dicts; what the frame counts as missing is None."""
-    if hasattr(X, "to_dicts"):
-        return list(X.to_dicts())
-    columns = {str(name): X[name].astype(object).where(X[name].notna(), None).tolist() for name in X.columns}
+def records(X: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The named columns of a frame as a dict for each row; what the frame counts as missing is None."""
+    there = [str(name) for name in X.columns]
+    if missing := [name for name in names if name not in there]:
+        raise SourceError(rule.absent("X", missing, list(zip(there, X.dtypes, strict=True))))
+    rule.refuse_twice("X", there, names)
+    columns = {name: _plain(_values(X, there.index(name))) for name in names}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain(values: Any) -> list[Any]:
+    if not hasattr(values, "notna"):
+        return list(values.to_list())
+    return list(values.astype(object).where(values.notna(), None))

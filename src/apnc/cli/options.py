@@ -53,7 +53,8 @@ READING: Declared = {
         DATA,
         "--object-field",
         "NAME",
-        "Field of each JSON line that is the object; by default the whole line. The model remembers it.",
+        "Field of each JSON line, or column of a table, that is the object; by default the whole line. The model "
+        "remembers it.",
     ),
 }
 FITTING: Declared = {

@@ -6,8 +6,19 @@ from apnc.kernels.family import BadObjectError, Kernel, KernelRows, is_function
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES as ON_OBJECTS
-from apnc.kernels.objects import EditSimilarity, Jaccard, Spectrum, TimeWarp
-from apnc.kernels.objects import EditSimilarity, Jaccard, ShortestPath, Spectrum, WeisfeilerLehman
+from apnc.kernels.objects import (
+    Category,
+    Date,
+    EditSimilarity,
+    Jaccard,
+    Number,
+    Record,
+    ShortestPath,
+    Spectrum,
+    Text,
+    TimeWarp,
+    WeisfeilerLehman,
+)
 from apnc.kernels.spelling import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
@@ -17,15 +28,20 @@ __all__ = [
     "ON_OBJECTS",
     "BadObjectError",
     "CallableKernel",
+    "Category",
+    "Date",
     "EditSimilarity",
     "Jaccard",
     "Kernel",
     "KernelChoice",
     "KernelRows",
     "NormalizedKernel",
+    "Number",
     "PrecomputedKernel",
+    "Record",
     "ShortestPath",
     "Spectrum",
+    "Text",
     "TimeWarp",
     "VectorKernel",
     "WeisfeilerLehman",

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from apnc.kernels.bandwidth import mean_length
-from apnc.kernels.family import ANYTHING, Kernel, KernelRows
+from apnc.kernels.family import ANYTHING, RECORDS, Kernel, KernelRows
 from apnc.rows import n_rows
 from apnc.stored import require, stored
 from apnc.typing import Array
@@ -64,9 +65,17 @@ class Combined(Kernel):
         """Of the parts as they were before ``tuned``."""
         return self.with_parts(tuple(part.asked for part in self.parts))
 
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The fields that some part reads."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.columns))
+
     def read(self, objects: Any) -> Any:
-        """Read by every part."""
-        return reduce(lambda found, part: part.read(found), self.parts, objects)
+        """Read by every part; of records, each reads its own fields."""
+        if self.takes != RECORDS:
+            return reduce(lambda found, part: part.read(found), self.parts, objects)
+        found = [part.read(objects) for part in self.parts]
+        return [dict(chain.from_iterable(one.items() for one in row)) for row in zip(*found, strict=True)]
 
     def shown(self, item: Any) -> str:
         """As the first part shows it."""

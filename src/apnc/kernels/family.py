@@ -64,6 +64,8 @@ class Kernel(ABC):
     tunable: ClassVar[bool] = False
     #: The width or slope in use; None if the kernel has none.
     gamma: float | None = None
+    #: Fields that a kernel on records reads.
+    columns: tuple[str, ...] = ()
 
     @property
     def euclidean(self) -> bool:

@@ -4,14 +4,15 @@ Only names of kernels, numbers, text and the operations on kernels are understoo
 """
 
 import ast
+import difflib
 import inspect
 from typing import Any
 
 from apnc.kernels import algebra
 from apnc.kernels.family import Kernel
-from apnc.kernels.names import KERNELS
-from apnc.kernels.objects import NAMES, PARTS
+from apnc.kernels.objects import NAMES, PARTS, Record
 from apnc.kernels.vectors import VectorKernel
+from apnc.wording import some
 
 CONSTANTS = {"true": True, "false": False, "none": None}
 _COMBINED = (
@@ -26,6 +27,7 @@ _CALLED: dict[str, Any] = {
     **PARTS,
     **{kind.__name__: kind for kind in (*NAMES.values(), *PARTS.values(), *_COMBINED)},
     "normalized": algebra.normalized,
+    "record": Record.of,
 }
 
 
@@ -33,18 +35,28 @@ def kernel_spelled(text: str) -> str | Kernel:
     """The kernel that a text describes; a single word that is not the name of a kernel on objects stays as it is."""
     if text.isidentifier() and text not in _CALLED:
         return text
+    said = f"kernel={text!r}" if len(text) <= SHOWN else f"kernel={text[: SHOWN - 3] + '...'!r}"
     try:
         found = _value(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
-        raise ValueError(f"kernel={text!r} cannot be read: {error.msg}. {HOW}") from error
+        raise ValueError(f"{said} cannot be read: {error.msg}. {HOW}") from error
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"kernel={text!r}: {str(error).rstrip('.')}. {HOW}") from error
+        raise ValueError(f"{said}: {str(error).rstrip('.')}. {HOW}") from error
     if not isinstance(found, Kernel):
-        raise ValueError(f"kernel={text!r} is not a kernel. {HOW}")
+        raise ValueError(f"{said} is not a kernel. {HOW}")
     return found
 
 
-HOW = f"Write it as spectrum(2, 3, ends=true); known: {', '.join((*KERNELS, *NAMES))}."
+#: Characters of a description that a message quotes.
+SHOWN = 80
+HOW = "Write it as spectrum(2, 3, ends=true) or record(age=number, plan=category)."
+
+
+def _unknown(name: str) -> ValueError:
+    """The error for a name, with the nearest known one or else all of them."""
+    nearest = difflib.get_close_matches(name, _CALLED, n=1)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join((*NAMES, *PARTS))}"
+    return ValueError(f"{name!r:.60} is unknown; {hint}")
 
 
 def _value(node: ast.expr) -> Any:
@@ -72,7 +84,7 @@ def _named(name: str) -> Any:
     if name.lower() in CONSTANTS:
         return CONSTANTS[name.lower()]
     if name not in _CALLED:
-        raise ValueError(f"{name!r:.60} is unknown")
+        raise _unknown(name)
     return _checked(_CALLED[name], [], {})
 
 
@@ -85,7 +97,7 @@ def _called(function: ast.expr, given: list[Any], named: list[ast.keyword]) -> A
             kernel = _value(inner)
             if isinstance(kernel, Kernel):
                 return _checked(kernel.rbf, given, options)
-    raise ValueError(f"{ast.unparse(function)!r:.60} is unknown")
+    raise _unknown(ast.unparse(function))
 
 
 def _checked(make: Any, given: list[Any], options: dict[str, Any]) -> Any:
@@ -93,6 +105,6 @@ def _checked(make: Any, given: list[Any], options: dict[str, Any]) -> Any:
     try:
         inspect.signature(make).bind(*given, **options)
     except TypeError as error:
-        known = ", ".join(inspect.signature(make).parameters)
+        known = some(list(inspect.signature(make).parameters), 6)
         raise ValueError(f"{make.__name__}: {error}; it takes {known or 'no parameters'}") from error
     return make(*given, **options)

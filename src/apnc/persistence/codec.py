@@ -78,12 +78,12 @@ def decode_fields(kind: type[T], record: Record, source: Reading) -> T:
     ]
     values = {name: decode(record.take(name), hints[name], record.path(name), source) for name in names}
     record.end()
-    made = kind(**values)
-    if hasattr(made, "check"):
-        try:
+    try:
+        made = kind(**values)
+        if hasattr(made, "check"):
             made.check()
-        except ValueError as error:
-            raise source.container.error(record.where, str(error).rstrip(".")) from error
+    except ValueError as error:
+        raise source.container.error(record.where, str(error).rstrip(".")) from error
     return made
 
 

@@ -64,8 +64,8 @@ def open(
     drop_null : skip rows with missing values (null or NaN) and warn how many; by default they are an error.
     format : one of ``FORMATS``; default: inferred from the file names.
     filesystem : a pyarrow filesystem for the paths; default: from the URI, or the local one.
-    object_field : field of each JSON line that holds the instance; default: the whole value. For a Spark DataFrame, the
-        column of objects.
+    object_field : field of each JSON line that holds the instance; default: the whole value. Of a table or a Spark
+        DataFrame, the column of objects: text, lists or structs. For a kernel on records, rows themselves are objects.
     zero_based : whether svmlight indices begin at 0; "auto": if index 0 occurs in the file. If some files may lack
         feature 0, set it for fit and predict alike.
     separator : character that separates the values of CSV, such as ";"; default: a comma.

@@ -1,5 +1,6 @@
 """Which columns of a table are features: one rule for frames, files and Spark, with its messages."""
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +61,7 @@ class Chosen:
     ----------
     features : names, in order; only one if it holds lists.
     left_out : columns that are neither features nor given another use, and why.
-    problem : why the choice is unclear; empty if it is clear.
+    problem : why the choice is unclear, or there is none; else empty.
 
     """
 
@@ -83,7 +84,8 @@ def choose(where: str, columns: Sequence[Column], taken: Iterable[Any] = ()) -> 
     numbers = tuple(c.name for c in free if c.kind == NUMBER and c.name not in left_out)
     lists = tuple(c.name for c in free if c.kind == LIST)
     if not numbers and len(lists) != 1:
-        raise SourceError(no_features(where, columns=columns))
+        # Not an error yet: rows may still be records, whose fields need not be numbers.
+        return Chosen((), left_out, no_features(where, columns=columns))
     refuse_twice(where, names, numbers or lists)
     return Chosen(numbers or lists, left_out, _unclear(where, numbers, lists))
 
@@ -164,6 +166,14 @@ def refuse_twice(where: str, there: Iterable[str], names: Iterable[str]) -> None
         raise SourceError(
             f"{where}: there are several columns with the name {twice!r}. Rename or drop all but one."
         )
+
+
+def absent(where: str, names: Sequence[str], columns: Sequence[tuple[str, Any]]) -> str:
+    """The message for columns that a table lacks."""
+    nearest = difflib.get_close_matches(names[0], [name for name, _ in columns], n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    missing = some([repr(name) for name in names], 30)
+    return f"{where}: there is no column {missing}.{hint} Columns: {described(columns)}."
 
 
 def described(columns: Sequence[tuple[str, Any]]) -> str:

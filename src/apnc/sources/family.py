@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -37,7 +36,7 @@ class Source(ABC):
     columns : names of the features; None if the format has none.
     n_columns : number of features; 0 for objects.
     dtype : type of the decoded rows; None for objects.
-    held : numbers stored for a row (for sparse rows, the mean); 0 for objects.
+    held : numbers stored for a row: for sparse rows, the mean; for objects, as many as take the same memory.
     read_bytes : approximate memory of one row while it is read and decoded.
     n_rows : number of rows, including skipped ones; None until they have been counted.
     overhead : approximate memory of reading besides the rows (page buffers, indices, a decompressor).
@@ -97,16 +96,24 @@ class Source(ABC):
         """The same rows with these features, in this order; missing ones are named in the error."""
         raise SourceError(f"{self.name} has no column names, so {', '.join(columns)} cannot be selected.")
 
-    def of_objects(self, kernel: Any) -> Self:
+    def of_objects(self, kernel: Any) -> "Source":
         """The same rows as objects, read by a kernel on objects."""
         if self.n_columns:
             raise SourceError(
                 f"{self.name} has vectors of {self.n_columns} numbers, but {type(kernel).__name__} takes objects. Name "
                 "their column with object_field= (--object-field), or choose a kernel on vectors."
             )
-        found = copy(self)
-        found.kernel = kernel
+        return self.read_by(kernel)
+
+    def read_by(self, kernel: Any) -> Self:
+        """The same objects, which this kernel reads."""
+        # Not a copy by the pickle protocol, for which remote sources leave their frame behind.
+        found = object.__new__(type(self))
+        vars(found).update(vars(self), kernel=kernel)
         return found
+
+    def refuse_problem(self) -> None:  # noqa: B027
+        """Refuse to read a source whose features are unclear."""
 
     def with_columns(self, n_columns: int) -> Self:
         """The same rows with ``n_columns`` features if the format leaves their number open; else the same source."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-_TABLE = ("columns", "exclude", "id_columns", "weight_column", "filesystem")
+_TABLE = ("columns", "exclude", "id_columns", "weight_column", "filesystem", "object_field")
 COMPRESSED = (".gz", ".bz2", ".zst")
 
 

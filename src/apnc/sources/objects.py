@@ -3,10 +3,12 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from apnc.rows import LOOKED_AT, numbers_in_objects
 from apnc.sources.family import Source
 from apnc.sources.files import Files
 from apnc.sources.lines import Line, Lines, in_pieces, lines_of
@@ -33,7 +35,6 @@ class JsonLinesSource(Source):
 
     n_columns = 0
     dtype = None
-    held = 0
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class JsonLinesSource(Source):
 
     def _look_ahead(self) -> int:
         """Mean length of the first lines; also checks the fields of the first one and finds the types of the ids."""
-        n_lines, n_bytes = 0, 0
+        n_lines, n_bytes, objects = 0, 0, []
         for line in self._rows():
             if not n_lines:
                 value = _parsed(line)
@@ -61,9 +62,14 @@ class JsonLinesSource(Source):
                 identity = _field(line, _parsed(line), name)
                 if identity is not None:
                     self._id_types[name] = _id_type(line, name, identity)
+            if n_lines < LOOKED_AT:
+                # Reading says what is wrong with a line, and where.
+                with suppress(SourceError):
+                    objects.append(_field(line, _parsed(line), self.object_field))
             n_lines, n_bytes = n_lines + 1, n_bytes + len(line.text)
             if n_bytes >= SAMPLE_BYTES:
                 break
+        self.held = numbers_in_objects(objects)
         return -(-n_bytes // max(1, n_lines))
 
     def _rows(self) -> Iterator[Line]:

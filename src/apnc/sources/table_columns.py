@@ -1,6 +1,5 @@
 """Columns of a table: which of them are features, and how they become a matrix."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from apnc.sources.columns import (
     TIMES,
     Chosen,
     Column,
+    absent,
     choose,
     described,
     empty_lists,
@@ -30,7 +30,6 @@ from apnc.sources.columns import (
 from apnc.sources.pieces import AbsentError, SourceError
 from apnc.sources.table_readers import Part
 from apnc.typing import Array
-from apnc.wording import some
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,21 @@ def layout_of(part: Part, request: Request) -> Layout:
         chosen.features,
         part.types(dict.fromkeys((*chosen.features, *found))),
         part.types(request.ids, verbatim=True),
-        _width(part, chosen.features[0], request),
+        _width(part, chosen.features[0], request) if chosen.features else 0,
         None if request.columns is not None else frozenset(part.schema.names),
         chosen.problem or ("" if found == weights else _absent(part, weights)),
         chosen.left_out,
     )
+
+
+def layout_of_objects(part: Part, request: Request, columns: Sequence[str]) -> Layout:
+    """The layout of a table whose columns are objects, or the fields of records."""
+    weights = () if request.weight is None else (request.weight,)
+    _require(part, (*columns, *request.ids, *weights))
+    _require_numbers(part, weights)
+    types = part.types(dict.fromkeys((*columns, *weights)))
+    ids = part.types(request.ids, verbatim=True)
+    return Layout(part.name, tuple(columns), types, ids, 0, None, "", {})
 
 
 def check_part(part: Part, layout: Layout, verbatim: bool) -> None:
@@ -185,14 +194,6 @@ def _refuse_absent(part: Part, names: Sequence[str]) -> None:
 
 def _absent(part: Part, names: Sequence[str]) -> str:
     return absent(part.name, names, _fields(part))
-
-
-def absent(where: str, names: Sequence[str], columns: Sequence[tuple[str, Any]]) -> str:
-    """The message for columns that a table lacks."""
-    nearest = difflib.get_close_matches(names[0], [name for name, _ in columns], n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    missing = some([repr(name) for name in names], 30)
-    return f"{where}: there is no column {missing}.{hint} Columns: {described(columns)}."
 
 
 def _require_numbers(part: Part, names: Iterable[str]) -> None:

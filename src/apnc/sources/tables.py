@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from apnc.kernels.family import RECORDS
 from apnc.sources.columns import no_rows, unequal
 from apnc.sources.delimited import TextPart
 from apnc.sources.family import Source
@@ -39,6 +40,7 @@ def open_table(
     id_columns: Sequence[str] = (),
     weight_column: str | None = None,
     separator: str | None = None,
+    object_field: str | None = None,
 ) -> "TableSource":
     """Open a table as a source of rows.
 
@@ -51,11 +53,16 @@ def open_table(
     exclude, id_columns, weight_column : columns that are not features.
     drop_null : skip rows with missing values.
     separator : between the values of CSV; None: a comma.
+    object_field : column whose values are the instances; None: rows are vectors, or records for a kernel on those.
 
     """
     request = request_of(columns, exclude, id_columns, weight_column)
     found = _of_files(data, format, separator) if isinstance(data, Files) else parts_of(data)
-    return TableSource(*found, request, drop_null)
+    if object_field is None:
+        return TableSource(*found, request, drop_null)
+    from apnc.sources.table_objects import ObjectColumn
+
+    return ObjectColumn(*found, request, drop_null, object_field)
 
 
 def _of_files(data: Files, format: str, separator: str | None) -> tuple[str, Parts]:
@@ -115,18 +122,22 @@ class TableSource(Source):
 
     def __init__(self, name: str, parts: Parts, request: Request, drop_null: bool) -> None:
         self.name, self._parts, self._request, self.drop_null = name, parts, request, drop_null
+        self.id_columns, self.weight_column = request.ids, request.weight
         with self._first() as part:
-            self._layout = layout_of(part, request)
+            self._look_at(part)
             # Half as much again, since the allocator is slow to release memory.
             buffers = 3 * part.buffers(self._layout.types) // 2
             self.overhead = buffers + READ_BYTES if buffers else 0
             self._says_rows = part.n_rows is not None
             self.n_rows = part.n_rows if len(parts) == 1 else None
+
+    def _look_at(self, part: Part) -> None:
+        """What the columns of the first part say about the rows."""
+        self._layout = layout_of(part, self._request)
         self.columns, self.left_out = self._layout.names, self._layout.left_out
         self.n_columns = self.held = len(self.columns)
         self.dtype: np.dtype[Any] = self._layout.dtype
         self.read_bytes = self._layout.read_bytes
-        self.id_columns, self.weight_column = request.ids, request.weight
 
     def _first(self) -> Part:
         """The first part that has rows; if none has, the first that has columns."""
@@ -231,6 +242,16 @@ class TableSource(Source):
             where, name = self.place(piece, rows), self._layout.features[0]
             raise SourceError(unequal(where, name, len(lists[rows]), self._layout.width))
         return rows
+
+    def of_objects(self, kernel: Any) -> Source:
+        """The same rows as records, for a kernel that takes those."""
+        from apnc.sources.table_objects import Records, no_object_column
+
+        if kernel.takes != RECORDS:
+            raise SourceError(no_object_column(self.name, kernel, self._first))
+        found = Records(self.name, self._parts, self._request, self.drop_null, kernel)
+        found.paths, found.files = self.paths, self.files
+        return found
 
     def select(self, columns: Sequence[str]) -> Self:
         """The same rows with these features; weights are kept if there are any."""

@@ -21,11 +21,14 @@ from apnc.engines.spark.vector_columns import (
     vectors_as_csr,
     vectors_as_matrix,
 )
+from apnc.kernels.family import RECORDS
 from apnc.rows import compute_dtype
+from apnc.sources.columns import absent
 from apnc.sources.family import Decode, Source
 from apnc.sources.missing import Missing, missing_in, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
-from apnc.sources.table_columns import Request, absent
+from apnc.sources.table_columns import Request
+from apnc.sources.table_objects import rows_as_records
 from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import TableSource, request_of
 from apnc.typing import Array
@@ -145,6 +148,12 @@ class FrameSource(Remote, TableSource):
         self.refuse_problem()
         return super().chunks(n_rows, ids)
 
+    def of_objects(self, kernel: Any) -> Source:
+        """Rows as records of the fields that the kernel names."""
+        if kernel.takes != RECORDS:
+            return super().of_objects(kernel)
+        return FrameRecords(self.frame, self._request, kernel)
+
     def matrix(self, piece: Piece) -> tuple[Any, Array | None]:
         """Array of shape (n, d) or CSR matrix, with NaN for null, and weights."""
         if not self._vectors:
@@ -162,13 +171,16 @@ class FrameObjects(Remote):
     n_columns, held, dtype, read_bytes = 0, 0, None, OBJECT_BYTES
 
     def __init__(self, frame: Any, field: str, request: Request) -> None:
+        self._read(frame, (field,), request)
+
+    def _read(self, frame: Any, columns: tuple[str, ...], request: Request) -> None:
         if request.columns is not None or request.exclude:
             raise SourceError(
-                "object_field= already names the instances, so columns= and exclude= cannot be used with it."
+                "object_field= or the kernel already names the instances, so columns= and exclude= cannot be used here."
             )
-        self.name, self.frame, self.object_field = NAME, frame, field
+        self.name, self.frame, self.object_columns = NAME, frame, columns
         self.weight_column, self.id_columns = request.weight, request.ids
-        self.used = (field,) if request.weight is None else (field, request.weight)
+        self.used = columns if request.weight is None else (*columns, request.weight)
         missing = [column for column in (*self.used, *request.ids) if column not in frame.columns]
         if missing:
             raise SourceError(
@@ -180,7 +192,11 @@ class FrameObjects(Remote):
         batch, weights = piece.raw.batches[0], None
         if self.weight_column is not None:
             weights = batch.column(self.weight_column).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return batch.column(self.object_field).to_pylist(), weights
+        return self._objects(batch), weights
+
+    def _objects(self, batch: Any) -> list[Any]:
+        found: list[Any] = batch.column(self.object_columns[0]).to_pylist()
+        return found
 
     def decode(self, piece: Piece) -> Decoded:
         """Instances that are not missing."""
@@ -188,7 +204,18 @@ class FrameObjects(Remote):
 
     def column_names(self) -> Sequence[str]:
         """The column of objects."""
-        return [self.object_field]
+        return self.object_columns[:1]
+
+
+class FrameRecords(FrameObjects):
+    """Rows as records of the fields that a kernel names."""
+
+    def __init__(self, frame: Any, request: Request, kernel: Any) -> None:
+        self.kernel = kernel
+        self._read(frame, kernel.columns, request)
+
+    def _objects(self, batch: Any) -> list[Any]:
+        return rows_as_records(batch, self.object_columns)
 
 
 class FramePart(Part):

@@ -12,6 +12,8 @@ from apnc.loops import features as loops
 from apnc.stored import require
 from apnc.typing import Array
 
+#: Memory of the features of one number (8 bytes) of an object: as text, a feature for each letter, by hash and counted.
+FEATURE_BYTES = 8 * 40
 #: Objects that a loaded model is tried on.
 TRIALS = 2
 
@@ -127,6 +129,10 @@ class FeatureKernel(ObjectKernel):
             return K
 
         return KernelRows(rows)
+
+    def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+        """Features besides the values."""
+        return super().work_bytes(held, n_landmarks, dtype) + FEATURE_BYTES * held
 
     def diagonal(self, rows: Any) -> Array:
         """Sums of squares, or 1; 0 for an object without features."""
