@@ -75,6 +75,7 @@ SHARED_NAMES = {
     "family": "what all members of a family offer: kernels, embeddings, discrepancies, sources",
     "registry": "all engines, all estimators, by name",
     "nearest": "the nearest centroid, and its compiled loops",
+    "graphs": "kernels on graphs, and their compiled loops",
     "model": "a fitted model, and its face in pyspark.ml",
     "fit": "the command, and what a fit refuses and warns of",
 }

@@ -1,15 +1,10 @@
 """Graphs by their features: labels refined by those of neighbours, and pairs of nodes with their distance."""
 
-import math
-
 import numpy as np
 
 from apnc.loops.compiled import compiled
 from apnc.loops.features import feature_of, follow
 from apnc.loops.hashing import _GOLDEN, _mix
-
-#: Values of a pair of nodes with equal and with different labels: products are then those of ordered pairs.
-_ALIKE, _DIFFERENT = 2.0, math.sqrt(2.0)
 
 
 @compiled()
@@ -94,14 +89,11 @@ def _lengthened(array, size):  # type: ignore[no-untyped-def]
 
 @compiled()
 def paths(labels, starts, firsts, neighbours):  # type: ignore[no-untyped-def]
-    """Features of each graph: pairs of labels with their distance, their values, and where each graph's begin.
+    """Features of each graph: ordered pairs of labels with their distance, how often, and where each graph's begin.
 
     Pairs of nodes without a path have no feature. ``starts``: where each graph's nodes begin.
     """
     n, n_nodes = starts.size - 1, labels.size
-    mixed = np.empty(n_nodes, dtype=np.uint64)
-    for v in range(n_nodes):
-        mixed[v] = _mix(labels[v] + _GOLDEN)
     distances, queue = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     seen = np.full(n_nodes, -1, dtype=np.int64)
     ids, values = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.float64)
@@ -112,6 +104,7 @@ def paths(labels, starts, firsts, neighbours):  # type: ignore[no-untyped-def]
             # Distinct features are few, pairs may be millions: room is made for one node's at a time.
             ids, values = _lengthened(ids, end + size), _lengthened(values, end + size)
             places = _with_room(places, ids, begin, end, size)
+            own = follow(_GOLDEN, labels[u])
             queue[0], seen[u], distances[u], head, tail = u, u, 0, 0, 1
             while head < tail:
                 v = queue[head]
@@ -122,12 +115,11 @@ def paths(labels, starts, firsts, neighbours):  # type: ignore[no-untyped-def]
                         continue
                     seen[w], distances[w], queue[tail] = u, distances[v] + 1, w
                     tail += 1
-                    if w > u:
-                        feature = feature_of(follow(mixed[u] + mixed[w], np.uint64(distances[w])))
-                        slot = _slot(feature, ids, places, begin)
-                        if places[slot] < begin:
-                            places[slot], ids[end], values[end] = end, feature, 0.0
-                            end += 1
-                        values[places[slot]] += _ALIKE if labels[u] == labels[w] else _DIFFERENT
+                    feature = feature_of(follow(follow(own, labels[w]), np.uint64(distances[w])))
+                    slot = _slot(feature, ids, places, begin)
+                    if places[slot] < begin:
+                        places[slot], ids[end], values[end] = end, feature, 0.0
+                        end += 1
+                    values[places[slot]] += 1
         begins[i + 1] = end
     return ids[:end].copy(), values[:end].copy(), begins

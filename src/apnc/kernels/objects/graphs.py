@@ -100,7 +100,7 @@ class ShortestPath(GraphKernel):
     normalize: bool = True
 
     def features(self, objects: Sequence[Any]) -> Features:
-        """Pairs of labels with their distance, valued by how many pairs of nodes have them."""
+        """Pairs of labels with their distance, with the number of pairs of nodes that have them."""
         return Features(*loops.paths(*joined(objects)))
 
 
