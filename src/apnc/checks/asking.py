@@ -94,7 +94,8 @@ def check_kernel_choice(estimator: Any) -> KernelChoice:
     for name in NOT_OF_ALL:
         if given[name] is not None and (given[name] or None) != (rows[name].default or None):
             refuse_unused(choice, name, given[name])
-    if getattr(choice.kernel, "unit", False) and not choice.normalize:
+    asked = choice.normalize != rows["normalize_kernel"].default
+    if getattr(choice.kernel, "unit", False) and asked and not choice.normalize:
         raise ValueError(
             f"normalize_kernel=False contradicts {choice.kernel!r}, which is normalised; set normalize=False there."
         )

@@ -19,7 +19,7 @@ from apnc.kernels.objects import (
     TimeWarp,
     WeisfeilerLehman,
 )
-from apnc.kernels.spelling import kernel_spelled
+from apnc.kernels.parsing import kernel_spelled
 from apnc.kernels.vectors import VectorKernel
 
 __all__ = [

@@ -3,7 +3,7 @@
 import numpy as np
 
 from apnc.loops.compiled import compiled
-from apnc.loops.features import feature_of, follow
+from apnc.loops.hashed_features import feature_of, follow
 from apnc.loops.hashing import _GOLDEN, _mix
 
 

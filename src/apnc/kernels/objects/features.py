@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from apnc.kernels.family import OBJECTS, Kernel, KernelRows
-from apnc.loops import features as loops
 from apnc.stored import require
 from apnc.typing import Array
 
@@ -24,7 +23,7 @@ class Features:
 
     Attributes
     ----------
-    ids : int32 array, hashes of ``loops.BITS`` bits.
+    ids : int32 array, hashes of ``loops.hashed_features.BITS`` bits.
     values : float64 array, as long.
     starts : int64 array of shape (n + 1,), where each object's features begin.
 
@@ -37,6 +36,8 @@ class Features:
     @classmethod
     def counted(cls, ids: Array, starts: Array, values: Array | None = None) -> "Features":
         """From features that may repeat: their number, or the sum of their values."""
+        from apnc.loops import hashed_features as loops
+
         return cls(*loops.summed(ids, np.ones(len(ids)) if values is None else values, starts))
 
     def __len__(self) -> int:
@@ -64,6 +65,8 @@ class Postings:
     @classmethod
     def of(cls, found: Features) -> "Postings":
         """Sort the landmarks' features by their hash."""
+        from apnc.loops import hashed_features as loops
+
         owners = np.repeat(np.arange(len(found), dtype=np.int32), np.diff(found.starts))
         order = np.argsort(found.ids, kind="stable")
         distinct, counts = np.unique(found.ids, return_counts=True)
@@ -115,6 +118,8 @@ class FeatureKernel(ObjectKernel):
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Inner products with the landmarks, or cosines."""
+        from apnc.loops.hashed_features import products
+
         of_landmarks = self.features(landmarks)
         postings = Postings.of(of_landmarks)
         columns: Array = inverse_norms(of_landmarks).astype(dtype)
@@ -122,7 +127,7 @@ class FeatureKernel(ObjectKernel):
         def rows(X: Any, room: Array | None) -> Array:
             found = self.features(X)
             K = np.empty((len(found), len(columns)), dtype) if room is None else room
-            postings.compared(loops.products, found, K)
+            postings.compared(products, found, K)
             if self.normalize:
                 K *= inverse_norms(found).astype(dtype)[:, None]
                 K *= columns

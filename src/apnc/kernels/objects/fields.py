@@ -13,8 +13,6 @@ import numpy as np
 
 from apnc.kernels.objects.features import Features
 from apnc.kernels.objects.sequences import described, letter_codes, token_codes
-from apnc.loops.features import features_of, hash_runs
-from apnc.loops.words import features_within, words_within
 from apnc.stored import require, stored
 from apnc.typing import Array
 
@@ -146,6 +144,8 @@ class Measured(Field):
 
     def features(self, name: str, values: Sequence[Any], learned: Spread) -> Features:
         """The standardised value."""
+        from apnc.loops.hashed_features import features_of
+
         ids = np.repeat(features_of(salt_of(name)), len(values))
         return Features(ids, learned.standardised(self.numbers(values)), np.arange(len(values) + 1))
 
@@ -221,6 +221,8 @@ class Category(Field):
 
     def features(self, name: str, values: Sequence[Any], learned: Nothing) -> Features:
         """One feature for each different value, 1."""
+        from apnc.loops.words import features_within
+
         hashes, _ = token_codes([values])
         ids = features_within(salt_of(name)[0], hashes)
         return Features(ids, np.ones(len(values)), np.arange(len(values) + 1))
@@ -254,6 +256,8 @@ class Text(Field):
 
     def features(self, name: str, values: Sequence[Any], learned: Rarity) -> Features:
         """Counts times rarity, scaled to norm 1."""
+        from apnc.loops.words import features_within
+
         counted = _words(values)
         weighed = counted.values * learned.of(counted.ids)
         norms = np.sqrt(Features(counted.ids, weighed, counted.starts).sums(weighed**2))
@@ -265,6 +269,8 @@ class Text(Field):
 
 def _words(texts: Sequence[str]) -> Features:
     """Words by hash, with their number."""
+    from apnc.loops.words import words_within
+
     codes, starts = letter_codes([text.lower() for text in texts])
     return Features.counted(*words_within(salt_of("")[0], codes, starts, _in_words()))
 
@@ -278,6 +284,8 @@ def _in_words() -> Array:
 @cache
 def salt_of(name: str) -> Array:
     """A hash of a field's name, of shape (1,)."""
+    from apnc.loops.hashed_features import hash_runs
+
     return hash_runs(*letter_codes([name]))
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from apnc.kernels.objects.features import FeatureKernel, Features
 from apnc.kernels.objects.graph_forms import as_graphs
 from apnc.kernels.objects.sequences import token_codes
-from apnc.loops import graphs as loops
 from apnc.stored import require, stored
 from apnc.typing import Array
 
@@ -75,6 +74,8 @@ class WeisfeilerLehman(GraphKernel):
 
     def features(self, objects: Sequence[Any]) -> Features:
         """Labels of all iterations, with the number of nodes that have them."""
+        from apnc.loops import graphs as loops
+
         labels, starts, firsts, neighbours = joined(objects)
         ids = loops.refined(labels, firsts, neighbours, self.iterations)
         return Features.counted(ids, starts * (self.iterations + 1))
@@ -101,11 +102,15 @@ class ShortestPath(GraphKernel):
 
     def features(self, objects: Sequence[Any]) -> Features:
         """Pairs of labels with their distance, with the number of pairs of nodes that have them."""
+        from apnc.loops import graphs as loops
+
         return Features(*loops.paths(*joined(objects)))
 
 
 def joined(graphs: Sequence[dict[str, Any]]) -> tuple[Array, Array, Array, Array]:
     """Plain graphs as one: labels of all nodes by hash, where each graph's nodes begin, and ``loops.adjacency``."""
+    from apnc.loops import graphs as loops
+
     sizes = np.fromiter((graph["n"] for graph in graphs), np.int64, len(graphs))
     starts = np.append(0, np.cumsum(sizes))
     edges = [graph["edges"] for graph in graphs]

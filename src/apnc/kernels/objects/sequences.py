@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from apnc.kernels.family import BadObjectError
-from apnc.loops.features import hash_runs
 from apnc.typing import Array
 
 #: Types of tokens and items. Whole numbers and text are different tokens: 1 is not "1".
@@ -29,6 +28,8 @@ def letter_codes(texts: Sequence[str]) -> tuple[Array, Array]:
 
 def token_codes(lists: Sequence[Sequence[Any]]) -> tuple[Array, Array]:
     """A 64-bit hash of every token, the same in every process, and where each list begins."""
+    from apnc.loops.hashed_features import hash_runs
+
     texts = [
         token if type(token) is str else f"\0{json.dumps(token)}" for token in chain.from_iterable(lists)
     ]

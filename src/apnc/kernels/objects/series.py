@@ -11,7 +11,6 @@ from apnc.kernels.bandwidth import mean_length
 from apnc.kernels.family import BadObjectError, Kernel, KernelRows
 from apnc.kernels.objects.features import ObjectKernel
 from apnc.kernels.objects.sequences import described, starts_of
-from apnc.loops.warping import squared_warps
 from apnc.rows import n_rows
 from apnc.stored import require, stored
 from apnc.typing import Array
@@ -108,6 +107,8 @@ class TimeWarp(ObjectKernel):
 
     def _squares(self, landmarks: Sequence[Any]) -> Any:
         """A function of series: their squared distances to the landmarks, shape (n, l)."""
+        from apnc.loops.warping import squared_warps
+
         channels, band = _channels(landmarks[0]), 1.0 if self.band is None else self.band
         backward, firsts = _packed([item[::-1] for item in landmarks]), starts_of(landmarks)
 

@@ -10,7 +10,6 @@ import numpy as np
 from apnc.kernels.family import BadObjectError, KernelRows
 from apnc.kernels.objects.features import Features, ObjectKernel, Postings
 from apnc.kernels.objects.sequences import as_tokens, described, token_codes
-from apnc.loops import features as loops
 from apnc.stored import stored
 from apnc.typing import Array
 
@@ -34,6 +33,8 @@ class Jaccard(ObjectKernel):
 
     def features(self, objects: Sequence[Any]) -> Features:
         """Items by hash, with their counts."""
+        from apnc.loops import hashed_features as loops
+
         codes, starts = token_codes([list(item) for item in objects])
         counts = [item.values() if isinstance(item, dict) else (1.0,) * len(item) for item in objects]
         values = np.fromiter(chain.from_iterable(counts), np.float64, len(codes))
@@ -41,6 +42,8 @@ class Jaccard(ObjectKernel):
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Sums of minima, over sums of maxima."""
+        from apnc.loops.hashed_features import minima
+
         of_landmarks = self.features(landmarks)
         postings = Postings.of(of_landmarks)
         columns: Array = of_landmarks.sums(of_landmarks.values).astype(dtype)
@@ -48,7 +51,7 @@ class Jaccard(ObjectKernel):
         def rows(X: Any, room: Array | None) -> Array:
             found = self.features(X)
             K = np.empty((len(found), len(columns)), dtype) if room is None else room
-            postings.compared(loops.minima, found, K)
+            postings.compared(minima, found, K)
             # The larger of two counts is their sum less the smaller.
             union = found.sums(found.values).astype(dtype)[:, None] + columns - K
             return np.divide(K, union, out=K, where=union > 0)

@@ -9,7 +9,6 @@ import numpy as np
 from apnc.kernels.family import KernelRows
 from apnc.kernels.objects.features import FeatureKernel, Features, ObjectKernel
 from apnc.kernels.objects.sequences import as_text, as_tokens, letter_codes, token_codes
-from apnc.loops.features import ngrams
 from apnc.rows import n_rows
 from apnc.stored import require, stored
 from apnc.typing import Array
@@ -56,6 +55,8 @@ class Spectrum(FeatureKernel):
 
     def features(self, objects: Sequence[Any]) -> Features:
         """Runs by hash, with their number."""
+        from apnc.loops.hashed_features import ngrams
+
         tokens = bool(objects) and isinstance(objects[0], list)
         codes, starts = (token_codes if tokens else letter_codes)(objects)
         options = self.shortest, self.longest, self.positional, self.ends
