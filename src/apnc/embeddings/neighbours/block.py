@@ -81,10 +81,10 @@ class NeighbourBlock(Block):
 
     def _check_types(self) -> None:
         """Require the types and the memory order of a fit: the loops would be compiled for any other, for seconds."""
-        vectors, known = self.vectors, (np.float32, np.float64)
+        vectors, known = self.vectors, list[type]([np.float32, np.float64])
         # Row numbers of a precomputed kernel say nothing about the type of its values.
         if self.root is not None and not isinstance(self.landmarks, GivenRows):
-            known = (compute_dtype(self.landmarks),)
+            known = [compute_dtype(self.landmarks)]
         names = " or ".join(np.dtype(kind).name for kind in known)
         require(vectors.dtype in known, f"vectors are of type {vectors.dtype}, expected {names}")
         require(vectors.flags.c_contiguous, "vectors are not stored row by row")
