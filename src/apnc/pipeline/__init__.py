@@ -12,6 +12,7 @@ from apnc.checks import fit as checks
 from apnc.clustering.lloyd import LloydResult, Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import most_passes
 from apnc.engines.blas import computing, waiting
+from apnc.pipeline import resuming
 from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
@@ -32,7 +33,7 @@ def embed_rows(fit: Fit) -> Fit:
     """Algorithm 1: embed every row once, and cache the result."""
     fit.job.require(fit.sizes)
     if fit.comparison is None:
-        data = fit.data(keep=True)
+        data = fit.data_kept(partial(resuming.check_embedded, fit))
         Y = fit.embedding.embed(data.chunks, data.dtype)
     else:
         Y = fit.compared
@@ -113,6 +114,7 @@ class Stage:
     of : the fits that have it: "all", those of "clusters", or those of a "graph", whose embedding compares rows.
     adds : fields of the fit that it adds and that are kept for a later run; chunks are kept by the engine.
     ended : whether they are the stage's last word.
+    check : raises a ValueError if kept ones do not belong to the fit.
 
     """
 
@@ -123,6 +125,7 @@ class Stage:
     of: str = "all"
     adds: tuple[str, ...] = ()
     ended: Callable[[Fit], bool] = lambda fit: True
+    check: Callable[[Fit], None] = lambda fit: None
 
     def announce(self, fit: Fit) -> None:
         """Report the beginning of the stage."""
@@ -150,10 +153,23 @@ class Stage:
 
 
 STAGES = (
-    Stage("sampling", draw_samples, "rows", lambda settings: 2, adds=("drawn",)),
-    Stage("landmarks", make_landmarks, "landmarks", of="graph", adds=("comparison",)),
+    Stage("sampling", draw_samples, "rows", lambda settings: 2, adds=("drawn",), check=resuming.check_drawn),
+    Stage(
+        "landmarks",
+        make_landmarks,
+        "landmarks",
+        of="graph",
+        adds=("comparison",),
+        check=resuming.check_comparison,
+    ),
     Stage("neighbours", compare_rows, "rows x landmarks", lambda settings: 1, "graph"),
-    Stage("coefficients", fit_coefficients, "landmarks", adds=("embedding", "sample")),
+    Stage(
+        "coefficients",
+        fit_coefficients,
+        "landmarks",
+        adds=("embedding", "sample"),
+        check=resuming.check_embedding,
+    ),
     Stage(
         "starting",
         start_centroids,
@@ -161,6 +177,7 @@ STAGES = (
         lambda settings: int(settings.needs_all_rows),
         "clusters",
         adds=("start",),
+        check=resuming.check_start,
     ),
     Stage(
         "embedding",
@@ -169,7 +186,15 @@ STAGES = (
         lambda settings: int(not settings.embedding.compares_rows),
         "clusters",
     ),
-    Stage("clustering", cluster, "iterations", of="clusters", adds=("found",), ended=clustered),
+    Stage(
+        "clustering",
+        cluster,
+        "iterations",
+        of="clusters",
+        adds=("found",),
+        ended=clustered,
+        check=resuming.check_found,
+    ),
     Stage("labels", label_rows, "rows", of="clusters"),
 )
 
@@ -216,7 +241,11 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
 
 def read_record(fit: Fit, stage: Stage) -> dict[str, Any]:
     """What an earlier run has kept of a stage."""
-    return fit.job.records.read(stage.name, hints_of(stage.adds))
+
+    def check(values: dict[str, Any]) -> None:
+        stage.check(replace(fit, **values))
+
+    return fit.job.records.read(stage.name, hints_of(stage.adds), check)
 
 
 def write_record(fit: Fit, stage: str, adds: tuple[str, ...]) -> None:

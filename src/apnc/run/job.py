@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apnc.engines.chunk_files import CheckChunk, anything
 from apnc.engines.contract import Data
 from apnc.engines.local import CHUNK_BYTES, Layout
 from apnc.progress import SILENT, Progress
@@ -46,13 +47,20 @@ class Job:
         """Compute type."""
         return compute_dtype(self.source)
 
-    def data(self, work_bytes: int, room: float = np.inf, keep: str | None = None, ids: bool = False) -> Data:
+    def data(
+        self,
+        work_bytes: int,
+        room: float = np.inf,
+        keep: str | None = None,
+        check: CheckChunk = anything,
+        ids: bool = False,
+    ) -> Data:
         """The rows in chunks for work that needs ``work_bytes`` per row.
 
-        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to. With ``ids``,
-        ids of rows are found later, or come along if that is not possible.
+        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to, ``check``
+        what kept ones must satisfy. With ``ids``, ids of rows are found later, or come along if that is not possible.
         """
-        store = None if keep is None else self.records.chunks(keep)
+        store = None if keep is None else self.records.chunks(keep, check)
         return self.source.data(replace(self.layout(work_bytes, room), store=store, ids=ids))
 
     def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
