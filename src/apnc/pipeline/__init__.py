@@ -16,7 +16,7 @@ from apnc.pipeline import resuming
 from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
-from apnc.pipeline.samples import draw_samples, fitted_to_limit
+from apnc.pipeline.samples import draw_samples, fitted_to_limit, require_limit
 from apnc.pipeline.start import start_centroids
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.progress import SILENT
@@ -26,12 +26,21 @@ from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
 
-__all__ = ["STAGES", "Fit", "Stage", "embedded_sample", "fit", "fitted_to_limit", "stages_of"]
+__all__ = [
+    "STAGES",
+    "Fit",
+    "Stage",
+    "embedded_sample",
+    "fit",
+    "fitted_to_limit",
+    "require_limit",
+    "stages_of",
+]
 
 
 def embed_rows(fit: Fit) -> Fit:
     """Algorithm 1: embed every row once, and cache the result."""
-    fit.job.require(fit.sizes)
+    require_limit(fit.job, fit.settings, fit.sizes)
     if fit.comparison is None:
         data = fit.data_kept(partial(resuming.check_embedded, fit))
         Y = fit.embedding.embed(data.chunks, data.dtype)
