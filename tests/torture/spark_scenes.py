@@ -43,7 +43,7 @@ STAGES = {
 }  # fmt: skip
 PARTITIONS = ("four", "mostly empty", "one row alone", "cached")
 #: Seconds without executors after which a fit gives up here, and within which files of a session that ended must go.
-PATIENCE, CLEANED = 20.0, 90.0
+PATIENCE, CLEANED = 20.0, 300.0
 #: Characters of an error at most, and what none may show.
 LONGEST = 1500
 RAW = ("Py4J", "py4j", "An error occurred while calling", "org.apache", "\tat ", "Traceback", "SQLSTATE")
