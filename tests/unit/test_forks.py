@@ -12,7 +12,7 @@ from apnc.engines import blas
 from apnc.engines.local import LocalChunks, split
 from apnc.forking import acquire_locks
 from apnc.progress import Progress
-from tests.unit.test_threads import forks, in_thread, until
+from tests.unit.test_threads import forks, in_thread, until_it_waits
 
 #: Seconds after which a forked process that hangs is ended.
 BOUND = 300
@@ -60,7 +60,7 @@ def test_a_fork_waits_for_a_chunk_at_work():
     at_work = in_thread(lambda: list(chunks(step)))
     begun.wait()
     fork = in_thread(lambda: (forks(lambda: None), happened.append("forked")))
-    until(lambda: blas._use.forking)
+    until_it_waits(fork, happened)
     happened.append("released")
     go.set()
     for thread in (at_work, fork):
@@ -84,7 +84,7 @@ def test_a_thread_that_waits_for_its_chunks_holds_up_no_fork(in_time):
     at_work = in_thread(work)
     begun.wait()
     fork = in_thread(lambda: forks(lambda: None))
-    until(lambda: blas._use.forking)
+    until_it_waits(fork, [])
     go.set()
     for thread in (at_work, fork):
         thread.join()
