@@ -158,7 +158,7 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     before, entered, leave = blas_threads(), threading.Event(), threading.Event()
 
     def other():
-        with blas.one_thread():
+        with blas.limited():
             entered.set()
             leave.wait()
 
@@ -174,8 +174,8 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     thread.join()
 
 
-def test_stages_that_may_use_several_threads_of_blas_are_known_to_forks(monkeypatch):
-    """Those on the driver; passes over the rows have one thread of BLAS for each worker."""
+def test_stages_that_compute_on_the_driver_are_known_to_forks(monkeypatch):
+    """Those on the driver; in passes over the rows, the chunks on each worker are known."""
     seen = {}
 
     def seeing(stage):
