@@ -12,7 +12,7 @@ from apnc.engines import blas
 from apnc.engines.local import LocalChunks, split
 from apnc.forking import acquire_locks
 from apnc.progress import Progress
-from tests.unit.test_threads import forks, in_thread, until
+from tests.unit.test_threads import forks, in_thread, until, until_it_waits
 
 #: Seconds after which a forked process that hangs is ended.
 BOUND = 300
@@ -60,7 +60,7 @@ def test_a_fork_waits_for_a_chunk_at_work():
     at_work = in_thread(lambda: list(chunks(step)))
     begun.wait()
     fork = in_thread(lambda: (forks(lambda: None), happened.append("forked")))
-    until(lambda: blas._use.forking)
+    until_it_waits(fork, happened)
     happened.append("released")
     go.set()
     for thread in (at_work, fork):
@@ -84,8 +84,35 @@ def test_a_thread_that_waits_for_its_chunks_holds_up_no_fork(in_time):
     at_work = in_thread(work)
     begun.wait()
     fork = in_thread(lambda: forks(lambda: None))
-    until(lambda: blas._use.forking)
+    until_it_waits(fork, [])
     go.set()
+    for thread in (at_work, fork):
+        thread.join()
+
+
+def test_a_loop_that_ends_early_holds_up_no_fork(in_time):
+    """It waits for a chunk that waits for the fork."""
+    begun, go, end = threading.Event(), threading.Event(), threading.Event()
+
+    def step(chunk):
+        return chunk if chunk.index == 0 or go.wait() else None
+
+    def work():
+        with blas.computing():
+            loop = iter(chunks(step))
+            next(loop)
+            begun.set()
+            end.wait()
+            loop.close()
+
+    at_work = in_thread(work)
+    begun.wait()
+    with blas.computing():
+        fork = in_thread(lambda: forks(lambda: None))
+        until_it_waits(fork, [])
+        go.set()
+        until(lambda: len(blas._use.changed._waiters) == 2)
+        end.set()
     for thread in (at_work, fork):
         thread.join()
 
@@ -96,8 +123,16 @@ def test_a_loop_over_chunks_may_fork(in_time):
 
 
 def test_a_loop_over_chunks_may_wait_for_a_fork_in_its_listener(in_time):
+    told = []
+
+    def listener(n_rows):
+        if not told:
+            in_thread(lambda: forks(lambda: None)).join()
+        told.append(n_rows)
+
     with blas.computing():
-        list(chunks(same, progress=lambda n_rows: in_thread(lambda: forks(lambda: None)).join()))
+        list(chunks(same, progress=listener))
+    assert len(told) == N_CHUNKS
 
 
 def test_a_listener_may_wait_for_a_fork_in_each_iteration(in_time):
@@ -106,7 +141,7 @@ def test_a_listener_may_wait_for_a_fork_in_each_iteration(in_time):
             in_thread(lambda: forks(lambda: None)).join()
             return False
 
-    KernelKMeans(2, n_landmarks=20, max_iter=2, random_state=0).fit(X, progress=Forking())
+    KernelKMeans(2, n_landmarks=20, max_iter=1, random_state=0).fit(X, progress=Forking())
 
 
 def test_chunks_that_fork_do_not_wait_for_each_other(in_time):

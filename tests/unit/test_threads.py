@@ -90,6 +90,11 @@ def forks(child, seconds=FOREVER):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def until_it_waits(fork, happened):
+    """Until a fork waits for BLAS, or has failed to wait."""
+    until(lambda: happened or blas._use.changed._waiters or not fork.is_alive())
+
+
 def until(condition):
     end = time.monotonic() + FOREVER
     while not condition():
@@ -111,7 +116,9 @@ def test_a_fork_waits_for_what_it_must_not_interrupt(held):
     happened = []
     with contexts[held]:
         thread = in_thread(lambda: (forks(lambda: None), happened.append("forked")))
-        until(lambda: blas._use.forking)
+        until(lambda: blas._use.forking or happened)
+        if held != "the compiler":
+            until_it_waits(thread, happened)
         happened.append("released")
     thread.join()
     assert happened == ["released", "forked"]
@@ -151,7 +158,7 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     before, entered, leave = blas_threads(), threading.Event(), threading.Event()
 
     def other():
-        with blas.one_thread():
+        with blas.limited():
             entered.set()
             leave.wait()
 
@@ -167,8 +174,8 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     thread.join()
 
 
-def test_stages_that_may_use_several_threads_of_blas_are_known_to_forks(monkeypatch):
-    """Those on the driver; passes over the rows have one thread of BLAS for each worker."""
+def test_stages_that_compute_on_the_driver_are_known_to_forks(monkeypatch):
+    """Those on the driver; in passes over the rows, the chunks on each worker are known."""
     seen = {}
 
     def seeing(stage):
