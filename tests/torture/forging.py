@@ -5,6 +5,7 @@ import io
 import json
 import random
 import struct
+import tokenize
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -242,7 +243,7 @@ def change_member(members: Members, name: str, rng: random.Random) -> str:
         return f"a line of {name}"
     try:
         array = np.load(io.BytesIO(members[name]))
-    except (ValueError, TypeError, OverflowError, SyntaxError, MemoryError):
+    except (ValueError, TypeError, OverflowError, SyntaxError, MemoryError, tokenize.TokenError):
         return f"nothing more of {name}, which was changed before"
     way = rng.choice(
         (values_changed, values_changed, values_changed, shape_changed, type_changed, header_changed)

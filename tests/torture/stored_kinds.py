@@ -21,12 +21,14 @@ from scipy import sparse
 
 import apnc
 from apnc.persistence import ModelFileError
+from apnc.persistence.checkpoint import CheckpointError
 from benchmarks.run import ROOT
+from tests.torture import stored_checkpoints
 from tests.torture.commands import environment
 from tests.torture.family import require
 from tests.torture.forging import Mutation, mutate
 from tests.torture.specimens import rows, shared_letters, words
-from tests.torture.watching import watched
+from tests.torture.watching import KEEPING, watched
 
 REFUSED, SAME, ANOTHER = "refused", "same predictions", "another model"
 #: Errors of a model that works, about rows it was not made for or about its own parameters.
@@ -47,11 +49,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Kind:
-    """Sound files of one kind by name, how they are mutated, and an attempt to load one."""
+    """Sound files, or folders, of one kind by name, how they are mutated, and an attempt to load one.
+
+    ``share`` is how many cases of a hundred are of this kind.
+    """
 
     name: str
     files: Callable[[], dict[str, Path]]
     attempt: Callable[[str, Path], Outcome]
+    share: int
     large: bool = False
     mutate: Callable[[Path, Path, random.Random], Mutation] = mutate
 
@@ -85,6 +91,7 @@ def made() -> dict[str, Made]:
         "sparse rbf": (K(k, gamma=0.3, **common), S),
         "embedding": (E(gamma=0.3, **common), X),
         "graph": (apnc.SpectralClustering(k, n_landmarks=20, random_state=0), X),
+        "graph float32": (apnc.SpectralClustering(k, n_landmarks=20, random_state=0), X.astype(np.float32)),
         "graph rbf": (apnc.SpectralClustering(k, kernel="rbf", n_landmarks=20, random_state=0), X),
     }
     found = {name: Made(km.fit(data), data, {}) for name, (km, data) in plain.items()}
@@ -170,23 +177,79 @@ def tried(estimator: Any, probe: Any, name: str) -> Outcome:
     return Outcome(SAME if same else ANOTHER)
 
 
-def attempt_large(name: str, path: Path) -> Outcome:
-    """Loading alone: that is what memory is measured of."""
+def checked(read: Callable[[], Any]) -> Outcome:
+    """Something is read; nothing may be run meanwhile."""
     try:
-        with watched():
-            apnc.load(path)
+        with watched(KEEPING):
+            read()
     except ModelFileError:
         return Outcome(REFUSED)
     except Exception as error:
-        return Outcome(REFUSED, f"load raised {type(error).__name__}: {error!s:.300}")
+        return Outcome(REFUSED, f"raised {type(error).__name__}: {error!s:.300}")
     return Outcome("loaded")
+
+
+def attempt_large(name: str, path: Path) -> Outcome:
+    """Loading alone: that is what memory is measured of."""
+    return checked(lambda: apnc.load(path))
+
+
+@cache
+def checkpoints() -> dict[str, Path]:
+    return stored_checkpoints.interrupted(kept_folder())
+
+
+@cache
+def large_checkpoints() -> dict[str, Path]:
+    return stored_checkpoints.large(kept_folder(), large_files()["large"], LARGE_SHAPE)
+
+
+def attempt_checkpoint(name: str, path: Path) -> Outcome:
+    """A run that goes on from a checkpoint: refused, the result of an undisturbed run, or one that is finite."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with watched(KEEPING):
+                found = stored_checkpoints.gone_on(name, path)
+        except ValueError as error:
+            clear = isinstance(error, CheckpointError) or CLEAR.search(str(error))
+            fine = clear and str(error).isprintable() and len(str(error)) <= 1500
+            return Outcome(REFUSED, None if fine else f"raised {type(error).__name__}: {error!s:.300}")
+        except Exception as error:
+            return Outcome(REFUSED, f"raised {type(error).__name__}: {error!s:.300}")
+    if odd := [str(one.message) for one in caught if not issubclass(one.category, UserWarning)]:
+        return Outcome(ANOTHER, f"warned: {odd[0]:.200}")
+    if all(map(np.array_equal, found, stored_checkpoints.undisturbed(name))):
+        return Outcome(SAME)
+    finite = all(np.isfinite(array).all() for array in found)
+    return Outcome(ANOTHER, None if finite else "results are not finite")
+
+
+def attempt_large_checkpoint(name: str, path: Path) -> Outcome:
+    """Reading alone."""
+    return checked(lambda: stored_checkpoints.read_all(path))
 
 
 #: All kinds; another one is a line here.
 KINDS = (
-    Kind("model", model_files, attempt_model),
-    Kind("large model", large_files, attempt_large, large=True),
+    Kind("model", model_files, attempt_model, 80),
+    Kind("checkpoint", checkpoints, attempt_checkpoint, 20, mutate=stored_checkpoints.mutate),
+    Kind("large model", large_files, attempt_large, 50, large=True),
+    Kind(
+        "large checkpoint",
+        large_checkpoints,
+        attempt_large_checkpoint,
+        50,
+        large=True,
+        mutate=stored_checkpoints.mutate_large,
+    ),
 )
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files)
 
 
 def peak_bytes() -> int:
@@ -196,11 +259,13 @@ def peak_bytes() -> int:
 
 def measured_apart(kind: Kind, path: Path, slack: int) -> Outcome:
     """Load a file in a process of its own, whose memory is measured."""
+    # What is damaged in a checkpoint is removed.
+    allowed = 2 * size_of(path) + slack
     command = [sys.executable, "-m", __name__, kind.name, str(path)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     require(done.returncode == 0, f"exit {done.returncode}: {done.stderr[-500:]}")
     found = json.loads(done.stdout)
-    grown, allowed = found.pop("grown"), 2 * path.stat().st_size + slack
+    grown = found.pop("grown")
     require(grown <= allowed, f"{grown:,} bytes of memory, {allowed:,} allowed")
     return Outcome(**found)
 

@@ -12,13 +12,15 @@ FORBIDDEN = (
     "subprocess.Popen", "ctypes.dlopen", "socket.connect", "socket.getaddrinfo", "os.remove", "os.rename", "os.mkdir",
     "shutil.rmtree", "marshal.loads", "code.__new__",
 )  # fmt: skip
+#: Those that going on from a checkpoint causes: it writes and removes files of its own.
+KEEPING = ("os.remove", "os.rename", "os.mkdir")
 #: Modules of pickles that are not the file's: numba's index of compiled loops.
 CACHE = ("numba", "llvmlite", "copyreg")
 #: Packages that reading itself may still load, once in a process.
 OWN = ("apnc", "numpy", "scipy", "sklearn", "numba", "llvmlite", "encodings")
 
 _seen: list[str] = []
-_listening: list[bool] = []
+_listening: list[tuple[str, ...]] = []
 
 
 class CodeRunError(Exception):
@@ -30,7 +32,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event == "pickle.find_class" and str(arguments[0]).partition(".")[0] in CACHE:
         return
-    if event in FORBIDDEN:
+    if event in FORBIDDEN and event not in _listening[-1]:
         _seen.append(f"{event} {arguments!r:.200}")
     elif event == "import":
         top = str(arguments[0]).partition(".")[0]
@@ -45,11 +47,11 @@ def _install() -> None:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
-    """Raise if code is run within the context, whatever else happens there."""
+def watched(allowed: tuple[str, ...] = ()) -> Iterator[None]:
+    """Raise if code is run within the context, whatever else happens there; some events may be allowed."""
     _install()
     _seen.clear()
-    _listening.append(True)
+    _listening.append(allowed)
     try:
         yield
     finally:

@@ -1,6 +1,7 @@
 """A run that is interrupted anywhere and started again ends with the same bytes as one that was not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,11 @@ from sklearn.datasets import make_blobs
 
 import apnc
 from apnc import KernelEmbedding, KernelKMeans, SpectralClustering
-from apnc.persistence.checkpoint import CheckpointError
+from apnc.engines.chunk_files import ChunkFolder
+from apnc.engines.contract import RowRange
+from apnc.persistence.checkpoint import Checkpoint, CheckpointError, described
 from apnc.progress import Progress
+from apnc.scaling import Scaling
 from tests.unit.test_cli import run
 
 X, _ = make_blobs(3000, 4, centers=6, random_state=0)
@@ -47,6 +51,29 @@ class Interrupting(Progress):
 
     def note(self, text):
         self.notes.append(text)
+
+
+class AtStage(Progress):
+    """Ends the run when a stage begins."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def stage(self, name, *_):
+        if name == self.at:
+            raise InterruptionError
+
+
+class AfterIterations(Progress):
+    """Ends the run after so many iterations."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def iteration(self, n_iter, *_):
+        if n_iter == self.n:
+            raise InterruptionError
+        return False
 
 
 def shared(A, B):
@@ -145,14 +172,8 @@ def test_an_embedding_goes_on():
 
 def interrupt(estimator, rows, at="clustering", **options):
     """Interrupted when a stage begins."""
-
-    class AtStage(Progress):
-        def stage(self, name, *_):
-            if name == at:
-                raise InterruptionError
-
     with pytest.raises(InterruptionError):
-        estimator.fit(rows, checkpoint=KEPT, progress=AtStage(), **options)
+        estimator.fit(rows, checkpoint=KEPT, progress=AtStage(at), **options)
 
 
 def interrupt_after(patched, last):
@@ -201,7 +222,7 @@ def test_a_random_seed_is_kept():
     # Seeds of other runs would be others: this one is the first that is drawn from RandomState(s) for some s alone.
     interrupt(KernelKMeans(6, n_landmarks=40, n_init=1), X)
     assert json.loads(Path(KEPT, "run.json").read_text())["seed"] != seed
-    record = json.loads(Path(KEPT, "run.json").read_text()) | {"seed": seed}
+    record = described(json.loads(Path(KEPT, "run.json").read_text())["run"], seed)
     for path in Path(KEPT).glob("*.record"):
         path.unlink()
     for path in Path(KEPT).glob("*.chunks/*"):
@@ -275,17 +296,11 @@ CHUNK = "embedding.chunks/00000003.chunk"
     ],
 )
 def test_what_is_sound_is_used_and_the_rest_is_named(file, damage):
-    class AfterTwo(Progress):
-        def iteration(self, n_iter, *_):
-            if n_iter == 2:
-                raise InterruptionError
-            return False
-
     init = X[np.argsort(X[:, 0])[:6]]
     options = KMEANS | {"n_init": 1, "init": init, "tol": 0}
     once = KernelKMeans(6, **options).fit(X)
     with pytest.raises(InterruptionError):
-        KernelKMeans(6, **options).fit(X, checkpoint=KEPT, progress=AfterTwo())
+        KernelKMeans(6, **options).fit(X, checkpoint=KEPT, progress=AfterIterations(2))
     path = Path(KEPT, file)
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     with pytest.warns(UserWarning, match=f"{path.name} was damaged"):
@@ -377,3 +392,137 @@ def test_a_checkpoint_among_the_data_is_refused():
     np.save("data/rows.npy", X)
     refused = run("fit", "data", "-k", 6, "--model", "m.apnc", "--checkpoint", "data/kept", "--quiet", code=2)
     assert "among the data" in refused.stderr
+
+
+def kept_values(stage):
+    """What the checkpoint holds of a stage, with the hints to write it again."""
+    adds = next(one.adds for one in apnc.pipeline.STAGES if one.name == stage)
+    hints = apnc.pipeline.hints_of(adds)
+    return hints, Checkpoint(Path(KEPT)).read(stage, hints, lambda values: None)
+
+
+def drawn_with(**changes):
+    """A change of what is kept of the sampling: fields of the seeding sample."""
+
+    def change(drawn):
+        sample = drawn.samples["seeding"]
+        values = {name: make(getattr(sample, name)) for name, make in changes.items()}
+        return replace(drawn, samples={**drawn.samples, "seeding": replace(sample, **values)})
+
+    return "sampling", "drawn", change
+
+
+def counted_with(**changes):
+    """A change of what was counted."""
+    return "sampling", "drawn", lambda drawn: replace(drawn, census=replace(drawn.census, **changes))
+
+
+def with_field(stage, name, field, make):
+    """A change of one field of what is kept of a stage."""
+    return stage, name, lambda value: replace(value, **{field: make(getattr(value, field))})
+
+
+STRANGE = {
+    "rows that were not counted": counted_with(n_rows=2999),
+    "fewer rows than clusters": counted_with(n_positive=5),
+    "no weight": counted_with(total_weight=0.0),
+    "another sample": with_field("sampling", "drawn", "samples", lambda samples: {"x": samples["seeding"]}),
+    "other columns": drawn_with(rows=lambda rows: rows[:, :2].copy()),
+    "another type": drawn_with(rows=lambda rows: rows.astype(np.uint8)),
+    "too much weight": drawn_with(weights=lambda weights: 1e9 * weights),
+    "weights of another type": drawn_with(weights=lambda weights: weights.astype(np.float32)),
+    "a scaling": with_field("sampling", "drawn", "scaling", lambda none: Scaling.unit()),
+    "a component less": with_field("coefficients", "sample", "rows", lambda rows: rows[:, 1:].copy()),
+    "a sample by columns": with_field("coefficients", "sample", "rows", np.asfortranarray),
+    "too few centroids": ("starting", "start", lambda start: start[1:]),
+    "centroids far out": ("starting", "start", lambda start: start * 1e30),
+    "too many iterations": with_field("clustering", "found", "n_iter", lambda n: 10**6),
+    "centroids elsewhere": with_field("clustering", "found", "centroids", lambda C: C[:, 1:].copy()),
+}
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_a_record_that_is_whole_but_of_another_run_is_not_used(case):
+    stage, name, change = STRANGE[case]
+    once = KernelKMeans(6, **KMEANS).fit(X)
+    interrupt(KernelKMeans(6, **KMEANS), X, "labels")
+    hints, values = kept_values(stage)
+    Checkpoint(Path(KEPT)).write(stage, hints, {**values, name: change(values[name])})
+    with pytest.warns(UserWarning, match=f"{stage}.record was damaged"):
+        again = KernelKMeans(6, **KMEANS).fit(X, checkpoint=KEPT)
+    np.testing.assert_array_equal(again.labels_, once.labels_)
+    np.testing.assert_array_equal(again.cluster_centers_, once.cluster_centers_)
+
+
+def wrong(rows, value):
+    changed = rows.copy()
+    changed[3, 0] = value
+    return changed
+
+
+CHUNKS = {
+    "no number": ("embedding", lambda chunk: replace(chunk, rows=wrong(chunk.rows, np.nan))),
+    "a component less": ("embedding", lambda chunk: replace(chunk, rows=chunk.rows[:, 1:].copy())),
+    "another type": ("embedding", lambda chunk: replace(chunk, rows=chunk.rows.astype(np.float64))),
+    "too much weight": ("embedding", lambda chunk: replace(chunk, weights=1e9 * chunk.weights)),
+    "infinite weight": ("embedding", lambda chunk: replace(chunk, weights=chunk.weights + np.inf)),
+    "no such landmark": ("neighbours", lambda chunk: replace(chunk, rows=wrong(chunk.rows, 10**9))),
+    "a negative landmark": ("neighbours", lambda chunk: replace(chunk, rows=wrong(chunk.rows, -1))),
+    "no similarity": ("neighbours", lambda chunk: replace(chunk, rows=chunk.rows * np.int32(0))),
+    "a neighbour less": ("neighbours", lambda chunk: replace(chunk, rows=chunk.rows[:, 2:].copy())),
+}
+
+
+@pytest.mark.parametrize("case", CHUNKS)
+def test_a_chunk_that_is_whole_but_of_another_run_is_not_used(case):
+    """The loops over rows of a graph do not check the numbers of landmarks."""
+    stage, change = CHUNKS[case]
+    make = KernelKMeans if stage == "embedding" else SpectralClustering
+    once = make(6, n_landmarks=40, random_state=0).fit(X)
+    interrupt(
+        make(6, n_landmarks=40, random_state=0), X, "clustering" if make is KernelKMeans else "coefficients"
+    )
+    folder = ChunkFolder(Path(KEPT, f"{stage}.chunks"))
+    folder.save(change(folder.load(3)))
+    with pytest.warns(UserWarning, match=r"00000003\.chunk was damaged"):
+        again = make(6, n_landmarks=40, random_state=0).fit(X, checkpoint=KEPT)
+    np.testing.assert_array_equal(again.labels_, once.labels_)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_chunk_of_other_rows_is_not_used(whole):
+    once = KernelKMeans(6, **KMEANS).fit(X)
+    interrupt(KernelKMeans(6, **KMEANS), X)
+    folder = ChunkFolder(Path(KEPT, "embedding.chunks"))
+    last = folder.load(len(folder) - 1)
+    start, stop = last.carry[:2]
+    carry = RowRange(start, stop - 1) if whole else RowRange(start - 1, stop - 1)
+    rows = slice(0, -1) if whole else slice(None)
+    folder.save(replace(last, rows=last.rows[rows], weights=last.weights[rows], carry=carry))
+    again = KernelKMeans(6, **KMEANS).fit(X, checkpoint=KEPT)
+    np.testing.assert_array_equal(again.labels_, once.labels_)
+
+
+def test_a_changed_seed_is_noticed():
+    interrupt(KernelKMeans(6, **KMEANS), X)
+    text = Path(KEPT, "run.json").read_text()
+    seed = json.loads(text)["seed"]
+    Path(KEPT, "run.json").write_text(text.replace(f'"seed": {seed}', f'"seed": {seed + 1}'))
+    with pytest.warns(UserWarning, match=r"run\.json was damaged"):
+        again = KernelKMeans(6, **KMEANS).fit(X, checkpoint=KEPT)
+    np.testing.assert_array_equal(again.labels_, KernelKMeans(6, **KMEANS).fit(X).labels_)
+
+
+@pytest.mark.parametrize("change", [lambda found: {"2": {}}, lambda found: {**found, "9": found["2"]}])
+def test_measures_of_other_numbers_of_clusters_are_not_used(change):
+    from apnc.choosing.measuring import HALVING
+
+    once = apnc.choose(X, KernelKMeans(**KMEANS), range(2, 5))
+    with pytest.raises(InterruptionError):
+        apnc.choose(X, KernelKMeans(**KMEANS), range(2, 5), checkpoint=KEPT, progress=AtStage("embedding"))
+    kept = Checkpoint(Path(KEPT))
+    found = kept.read("null", HALVING, lambda values: None)["found"]
+    kept.write("null", HALVING, {"found": change(found)})
+    with pytest.warns(UserWarning, match=r"null\.record was damaged"):
+        again = apnc.choose(X, KernelKMeans(**KMEANS), range(2, 5), checkpoint=KEPT)
+    assert again.measures == once.measures

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from apnc.engines.chunk_files import ChunkFolder, is_sound, write_chunk
+from apnc.engines.chunk_files import ChunkFolder, sound_chunk, write_chunk
 from apnc.engines.contract import Chunk, RowRange, SourceRows
 from apnc.engines.local import LocalChunks, split
 
@@ -56,12 +56,12 @@ def test_a_changed_file_is_not_sound(tmp_path_factory, chunk, data):
     with open(path, "wb") as file:
         write_chunk(file, chunk)
     content = bytearray(path.read_bytes())
-    assert is_sound(path, chunk.index)
-    assert not is_sound(path, chunk.index + 1)
+    assert sound_chunk(path, chunk.index) is not None
+    assert not sound_chunk(path, chunk.index + 1)
     where = data.draw(st.integers(0, len(content) - 1))
     content[where] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
-    assert not is_sound(path, chunk.index)
+    assert not sound_chunk(path, chunk.index)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,10 @@ def test_a_changed_file_is_not_sound(tmp_path_factory, chunk, data):
         b'{"index": 0, "rows": ["float64", -1], "carry": ["RowRange", 0, 1], "kept": false}',
         b'{"index": 0, "rows": ["float64"], "carry": ["RowRange", 0, 1], "kept": false}',
         b'{"index": 0, "rows": ["float64", 1], "carry": ["RowRange", 0], "kept": false}',
+        b'{"index": 0, "rows": ["float64", 1, 1], "carry": ["RowRange", 0, 2], "kept": false}',
+        b'{"index": 0, "rows": ["float64", 1, 1], "carry": ["RowRange", 0, 9007199254740992], "kept": false}',
+        b'{"index": true, "rows": ["float64", 1, 1], "carry": ["RowRange", 0, 1], "kept": false}',
+        b'{"index": 0, "rows": ["float64", 0, 1000000000000000000000], "carry": ["RowRange", 0, 0], "kept": false}',
         b"[]",
         b"not JSON",
         b"[" * 4000,
@@ -85,7 +89,7 @@ def test_descriptions_are_checked_even_if_the_checksum_is_right(tmp_path, header
     rest = header + b"\n" + bytes(16)
     path = tmp_path / "one"
     path.write_bytes(MAGIC + hashlib.blake2b(rest).hexdigest().encode() + b"\n" + rest)
-    assert not is_sound(path, 0)
+    assert not sound_chunk(path, 0)
 
 
 def test_only_missing_chunks_are_computed(tmp_path):

@@ -7,6 +7,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from apnc import KernelEmbedding, KernelKMeans
 from apnc.kernels import CallableKernel, KernelChoice, NormalizedKernel, VectorKernel
+from apnc.kernels.bandwidth import additive_chi2
 from apnc.rows import compute_dtype
 
 PARAMETERS = {
@@ -44,6 +45,18 @@ def test_equals_scikit_learn(name, dtype, layout, pair):
     np.testing.assert_allclose(
         K * prepared.factor, expected, rtol=1e-5, atol=2e-6 if dtype == np.float32 else 1e-12
     )
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(float, 1e-213), (float, 1e220), (float, 1.7e308), ("f4", 3e38)])
+def test_chi2_of_features_whose_squares_are_out_of_range(dtype, size, pair):
+    """An outlier of that size among rows of the smallest: neither is lost."""
+    least = 1e-30 if dtype == "f4" else 1e-200
+    X, L = ((least * rows).astype(dtype) for rows in pair)
+    X[0, 0], L[0, 0] = size, 0.9 * size
+    wide = [rows.astype(np.longdouble) for rows in (X, L)]
+    apart, total = wide[0][:, None] - wide[1], wide[0][:, None] + wide[1]
+    exact = np.divide(apart**2, total, out=np.zeros_like(total), where=total > 0).sum(axis=2)
+    np.testing.assert_allclose(-additive_chi2(X, L).astype(np.longdouble), exact, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

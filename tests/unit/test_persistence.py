@@ -1066,13 +1066,59 @@ def test_a_configuration_is_kept_and_not_needed(path, tmp_path):
     assert apnc.load(tmp_path / "told.apnc").get_params() == km.get_params()
 
 
+def changed_graph(path, name, change, **options):
+    """A graph model with one of its arrays changed."""
+    apnc.SpectralClustering(2, n_landmarks=10, random_state=0, **options).fit(rows()).save(path)
+    member = f"model_embedding_coefficients_blocks_0_{name}.npy"
+    found = np.load(io.BytesIO(read_members(path)[member]))
+    exchange(path, **{member.replace(".", "__"): npy(change(found))})
+    return path
+
+
 @pytest.mark.parametrize("name", ["weights", "landmarks", "scales"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, ">f8", np.longdouble])
 def test_types_for_which_the_loops_of_a_graph_would_be_compiled(name, dtype, tmp_path):
-    path = (
-        apnc.SpectralClustering(2, n_landmarks=10, random_state=0).fit(rows()).save(tmp_path / "graph.apnc")
+    path = changed_graph(tmp_path / "graph.apnc", name, lambda array: array.astype(dtype))
+    refused(path, "vectors are of type" if name == "landmarks" else "must be float64")
+
+
+@pytest.mark.parametrize("name", ["weights", "scales", "root"])
+def test_coefficients_of_a_graph_are_float64(name, tmp_path):
+    path = changed_graph(
+        tmp_path / "graph.apnc", name, lambda array: array.astype(np.float32), kernel="rbf", gamma=1.0
     )
-    member = f"model_embedding_coefficients_blocks_0_{name}.npy"
-    found = np.load(io.BytesIO(read_members(path)[member]))
-    exchange(path, **{member.replace(".", "__"): npy(found.astype(dtype))})
-    refused(path, "must be float32 or float64")
+    refused(path, "weights, scales, basis and root must be float64")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, bool])
+def test_vectors_of_a_graph_are_of_the_compute_type_of_its_instances(dtype, tmp_path):
+    path = changed_graph(
+        tmp_path / "graph.apnc", "landmarks", lambda array: array.astype(dtype), kernel="rbf", gamma=1.0
+    )
+    refused(path, "vectors are of type float64, expected float32")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float16, np.float32])
+def test_graphs_of_instances_of_any_type_are_kept(dtype, tmp_path):
+    X = (8 * rows()).astype(dtype)
+    km = apnc.SpectralClustering(2, kernel="rbf", gamma=1.0, n_landmarks=10, random_state=0).fit(X)
+    np.testing.assert_array_equal(apnc.load(km.save(tmp_path / "graph.apnc")).predict(X), km.labels_)
+
+
+def test_vectors_of_a_graph_are_stored_row_by_row(tmp_path):
+    refused(changed_graph(tmp_path / "graph.apnc", "landmarks", np.asfortranarray), "row by row")
+
+
+@pytest.mark.parametrize("embedding", ["nystroem", "stable"])
+def test_no_loop_is_compiled_for_centroids_in_another_order(embedding, tmp_path):
+    from apnc.loops import nearest
+
+    km = k_means(embedding=embedding)
+    path, X = km.save(tmp_path / "model.apnc"), rows()
+    expected = km.transform(X)
+    exchange(path, model_clusters_centroids__npy=npy(np.asfortranarray(km.cluster_centers_)))
+    loops = [loop for loop in vars(nearest).values() if hasattr(loop, "signatures")]
+    before = [len(loop.signatures) for loop in loops]
+    np.testing.assert_array_equal(apnc.load(path).transform(X), expected)
+    np.testing.assert_array_equal(apnc.load(path).predict(X), km.predict(X))
+    assert [len(loop.signatures) for loop in loops] == before

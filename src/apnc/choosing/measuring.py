@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -16,6 +17,7 @@ from apnc.clustering.seeding import SAMPLE_ITERATIONS
 from apnc.engines.blas import one_thread
 from apnc.run.records import NO_RECORDS, Records
 from apnc.settings import derive
+from apnc.stored import require
 from apnc.typing import Array
 
 #: A small sample is halved several times: as often as the rows add up to this, but at most so many times.
@@ -23,6 +25,7 @@ ROWS_HALVED, MOST_HALVINGS = 6000, 5
 #: Added to 1 - mu before two are divided, as in the graph's coordinates.
 EPSILON = 1e-6
 #: What is kept of a halving, with its type.
+MEASURED = {"prediction_strength", "stability", "valley", "smallest"}
 HALVING = {"found": dict[str, dict[str, float]]}
 
 
@@ -60,8 +63,13 @@ def measure(
 ) -> tuple[Measures, ...]:
     """The measures of each k; each halving is kept in ``records``."""
 
+    def check(kept: dict[str, Any]) -> None:
+        found = kept["found"]
+        whole = [*found] == [str(k) for k in ks] and all(one.keys() == MEASURED for one in found.values())
+        require(whole, f"measures of {', '.join(found):.80} clusters")
+
     def halved(name: str, of: Callable[[], Probe], number: int) -> dict[int, dict[str, float]]:
-        known = records.read(name, HALVING) or {
+        known = records.read(name, HALVING, check) or {
             "found": halving(of(), ks, derive(probe.seed, name), number, on_rows)
         }
         # JSON has no whole numbers as names.

@@ -39,11 +39,16 @@ class Discrepancy(ABC):
 
     def against(self, centroids: Array) -> Nearest:
         """Eq. 4 prepared for fixed centroids."""
-        return Nearest(self, np.asarray(centroids, dtype=np.float64))
+        return Nearest(self, as_fixed(centroids))
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
         """C -> e^2 of every row of Y to every row of C, accurate enough for sampling; zero for equal rows."""
         return lambda C: self.distances(Y, C) ** 2
+
+
+def as_fixed(centroids: Array) -> Array:
+    """Centroids in the one type and memory order that the loops are compiled for."""
+    return np.ascontiguousarray(centroids, dtype=np.float64)
 
 
 @stored
@@ -58,7 +63,7 @@ class Euclidean(Discrepancy):
         from apnc.loops.nearest import distances_l2
 
         out = np.empty((len(Y), len(centroids)))
-        distances_l2(Y, np.asarray(centroids, dtype=np.float64), out)
+        distances_l2(Y, as_fixed(centroids), out)
         return out
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
@@ -77,7 +82,7 @@ class Euclidean(Discrepancy):
     def against(self, centroids: Array) -> Nearest:
         """Register-tiled loops for few centroids, else matrix products."""
         kind = NearestEuclidean if len(centroids) <= FEW else NearestByProducts
-        return kind(self, np.asarray(centroids, dtype=np.float64))
+        return kind(self, as_fixed(centroids))
 
 
 @stored
@@ -90,7 +95,7 @@ class Manhattan(Discrepancy):
         from apnc.loops.nearest import distances_l1
 
         out = np.empty((len(Y), len(centroids)))
-        distances_l1(Y, np.asarray(centroids, dtype=np.float64), out)
+        distances_l1(Y, as_fixed(centroids), out)
         return out
 
     def squared_to(self, Y: Array) -> Callable[[Array], Array]:
@@ -113,4 +118,4 @@ class Manhattan(Discrepancy):
 
     def against(self, centroids: Array) -> Nearest:
         """Register-tiled loops over rows and centroids."""
-        return NearestManhattan(self, np.asarray(centroids, dtype=np.float64))
+        return NearestManhattan(self, as_fixed(centroids))

@@ -219,6 +219,19 @@ class Comparison(ABC):
         """Number of instances whose kernel values with every row are computed; 0 if rows are compared as vectors."""
         return 0
 
+    @property
+    @abstractmethod
+    def n_landmarks(self) -> int:
+        """Number of landmarks that rows are compared with."""
+
+    @abstractmethod
+    def check_for(self, n_columns: int, n_clusters: int, dtype: type) -> None:
+        """Raise a ValueError if this is no comparison for rows of these columns and compute type."""
+
+    @abstractmethod
+    def check_compared(self, rows: Array) -> None:
+        """Raise a ValueError for an array that ``compare`` cannot have returned."""
+
     @abstractmethod
     def work_bytes(self, held: int) -> int:
         """Working memory for comparing one row of ``held`` numbers."""

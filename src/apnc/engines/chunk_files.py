@@ -9,8 +9,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -21,12 +22,21 @@ from apnc.typing import Array
 
 #: The beginning of every file; the digest follows.
 MAGIC = b"apnc chunk 1 "
-#: Name of a file, and of the one that says how many there are.
+#: Name of a file, and of the one that says how many there are, and of how many rows.
 CHUNK, COMPLETE = re.compile(r"(\d{8,})\.chunk"), "complete"
 #: Bytes hashed at a time, and most bytes of the line that describes a chunk.
 PIECE, HEADER_BYTES = 1 << 20, 1 << 12
 #: Types of rows: embedded ones, and those of a graph.
 TYPES = ("float32", "float64", "int32")
+#: Largest number of a row or a chunk: what every JSON reader takes.
+LARGEST = 1 << 53
+
+#: Raises a ValueError for a chunk that the run cannot have written.
+CheckChunk = Callable[[Chunk], None]
+
+
+def anything(chunk: Chunk) -> None:
+    """Accept every chunk."""
 
 
 class ChunkStore(Protocol):
@@ -61,14 +71,16 @@ class ChunkFolder:
 
     Attributes
     ----------
+    check : what chunks must satisfy besides being whole.
     damaged : names of the files that were removed.
 
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, check: CheckChunk = anything) -> None:
         folder.mkdir(exist_ok=True)
-        self.folder, self.damaged = folder, list[str]()
-        self._sound: set[int] = set()
+        self.folder, self.check, self.damaged = folder, check, list[str]()
+        #: The rows of each chunk by its number.
+        self._sound: dict[int, tuple[int, int]] = {}
         for path in sorted(folder.iterdir()):
             self._examine(path)
 
@@ -86,10 +98,14 @@ class ChunkFolder:
     def complete(self) -> int:
         """The number of chunks if all are there, else 0."""
         try:
-            n_chunks = int((self.folder / COMPLETE).read_text()[:20])
+            n_chunks, n_rows = map(int, (self.folder / COMPLETE).read_text()[:40].split())
         except (OSError, ValueError):
             return 0
-        return n_chunks if 0 < n_chunks == len(self._sound) == max(self._sound) + 1 else 0
+        ranges = [self._sound.get(index, (-1, -1)) for index in range(len(self._sound))]
+        # Each begins where the one before it ends: otherwise rows would be missing, or counted twice.
+        adjoin = all(before[1] == after[0] for before, after in pairwise([(0, 0), *ranges]))
+        whole = 0 < n_chunks == len(ranges) and ranges[-1][1] == n_rows
+        return n_chunks if whole and adjoin else 0
 
     def save(self, chunk: Chunk) -> None:
         """Write a chunk under a name that is given only to whole files."""
@@ -105,7 +121,7 @@ class ChunkFolder:
             raise OSError(
                 error.errno, f"{error.strerror}. Free some space, or name another folder", str(self.folder)
             ) from error
-        self._sound.add(chunk.index)
+        self._sound[chunk.index] = range_of(chunk)
 
     def load(self, index: int) -> Chunk:
         """A chunk whose file was verified or written by this run."""
@@ -115,7 +131,7 @@ class ChunkFolder:
 
     def finish(self, n_chunks: int) -> None:
         """Note that all chunks are there."""
-        (self.folder / COMPLETE).write_text(str(n_chunks))
+        (self.folder / COMPLETE).write_text(f"{n_chunks} {self._sound[n_chunks - 1][1]}")
 
     def _path(self, index: int) -> Path:
         return self.folder / f"{index:08d}.chunk"
@@ -124,8 +140,9 @@ class ChunkFolder:
         if path.name == COMPLETE:
             return
         named = CHUNK.fullmatch(path.name)
-        if named and is_sound(path, int(named[1])):
-            self._sound.add(int(named[1]))
+        chunk = sound_chunk(path, int(named[1]), self.check) if named else None
+        if chunk is not None:
+            self._sound[chunk.index] = range_of(chunk)
             return
         # One that was being written when the last run ended is not damaged.
         if path.suffix != ".unfinished":
@@ -154,8 +171,13 @@ def write_chunk(file: IO[bytes], chunk: Chunk) -> None:
         file.write(bytes_of(array))
 
 
-def is_sound(path: Path, index: int) -> bool:
-    """Whether a file is whole and holds the chunk of this number."""
+def range_of(chunk: Chunk) -> tuple[int, int]:
+    """The rows of the source that a chunk is of, skipped ones included."""
+    return int(chunk.carry.start), int(chunk.carry.stop)
+
+
+def sound_chunk(path: Path, index: int, check: CheckChunk = anything) -> Chunk | None:
+    """The chunk of a file, if it is whole, has this number and passes the check; else None."""
     try:
         with open(path, "rb") as file:
             line = file.readline(len(MAGIC) + 130)
@@ -164,11 +186,13 @@ def is_sound(path: Path, index: int) -> bool:
             while piece := file.read(PIECE):
                 digest.update(piece)
             if line != MAGIC + digest.hexdigest().encode() + b"\n":
-                return False
+                return None
             file.seek(begun)
-            return read_chunk(file).index == index
+            chunk = read_chunk(file)
+            check(chunk)
+            return chunk if chunk.index == index else None
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
-        return False
+        return None
 
 
 def read_chunk(file: IO[bytes]) -> Chunk:
@@ -176,7 +200,8 @@ def read_chunk(file: IO[bytes]) -> Chunk:
     described = json.loads(file.readline(HEADER_BYTES))
     name, *shape = described["rows"]
     kind, start, stop = described["carry"]
-    if name not in TYPES or not all(type(n) is int and n >= 0 for n in (*shape, start, stop)) or not shape:
+    numbers = (*shape, start, stop, described["index"])
+    if name not in TYPES or len(shape) != 2 or not all(type(n) is int and 0 <= n <= LARGEST for n in numbers):
         raise ValueError(f"rows of {described['rows']!r:.80}")
     rows_bytes, n = math.prod(shape) * np.dtype(name).itemsize, shape[0]
     there = os.fstat(file.fileno()).st_size - file.tell()
@@ -184,8 +209,17 @@ def read_chunk(file: IO[bytes]) -> Chunk:
         raise ValueError(f"{there} bytes for rows of shape {shape}")
     rows, weights = read_array(file, shape, name), read_array(file, [n], "float64")
     kept = read_array(file, [n], "int64") if described["kept"] else None
+    if not are_rows(n, stop - start, kept) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"{n} rows of {start} to {stop}, or weights that are none")
     carry = SourceRows(start, stop, kept) if kind == SourceRows.__name__ else RowRange(start, stop)
-    return Chunk(int(described["index"]), rows, weights, carry)
+    return Chunk(described["index"], rows, weights, carry)
+
+
+def are_rows(n: int, there: int, kept: Array | None) -> bool:
+    """Whether n rows can be all of those that are there, or the ones kept, by number and in order."""
+    if kept is None:
+        return n == there
+    return not n or bool(kept[0] >= 0 and kept[-1] < there and (kept[1:] > kept[:-1]).all())
 
 
 def read_array(file: IO[bytes], shape: list[int], dtype: str) -> Array:

@@ -10,6 +10,8 @@ from apnc.typing import Array
 
 #: Neighbour whose distance is the length scale of ``gamma="local"``.
 NEIGHBOUR = 7
+#: Squares of features between these, and of differences between two of them, are within the range of float64.
+TINY, HUGE = 1e-130, 1e150
 #: Length scales by name, narrowest last.
 LENGTHS = ("mean", "narrow", "local")
 
@@ -82,4 +84,21 @@ def additive_chi2(A: Array, B: Array) -> Array:
     least = min((float(rows.min()) for rows in (A, B) if rows.size), default=0.0)
     if least < 0:
         raise ValueError(f"kernel='chi2' needs features >= 0, found {least:.3g}.")
-    return additive_chi2_kernel(A, B)
+    with np.errstate(over="ignore"):
+        return additive_chi2_kernel(A, B) if _squares_fit(A) and _squares_fit(B) else _chi2_of_ratios(A, B)
+
+
+def _squares_fit(rows: Array) -> bool:
+    """Whether squares of the features and of their differences are within the range of float64, and sums in theirs."""
+    least, most = rows.min(where=rows > 0, initial=np.inf), rows.max(initial=0)
+    return bool(least > TINY and most < min(HUGE, np.finfo(rows.dtype).max / 2))
+
+
+def _chi2_of_ratios(A: Array, B: Array) -> Array:
+    """(a - b) (a - b) / (a + b) without squares, row by row; halves, so that no sum is infinite."""
+    out, half = np.empty((len(A), len(B)), dtype=A.dtype), B.astype(np.float64) / 2
+    for i, row in enumerate(A):
+        apart, total = row.astype(np.float64) / 2 - half, row.astype(np.float64) / 2 + half
+        ratios = np.divide(apart, total, out=np.zeros_like(total), where=total > 0)
+        out[i] = -2 * (apart * ratios).sum(axis=1)
+    return out

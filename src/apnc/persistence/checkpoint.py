@@ -3,6 +3,7 @@
 Results of stages are containers without code, like model files; chunks have their own files (``engines.chunk_files``).
 """
 
+import hashlib
 import json
 import os
 import re
@@ -12,16 +13,17 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from apnc.engines.chunk_files import ChunkFolder
+from apnc.engines.chunk_files import CheckChunk, ChunkFolder
 from apnc.kernels import is_function
 from apnc.persistence.codec import decode, encode
 from apnc.persistence.container import SCHEMA, Container, ModelFileError, write_container
 from apnc.persistence.functions import Functions
 from apnc.persistence.members import Reading, Writing
 from apnc.persistence.plain import parse
+from apnc.run.records import Check
 from apnc.wording import told
 
-FORMAT, VERSION = "apnc-checkpoint", 1
+FORMAT, VERSION = "apnc-checkpoint", 2
 #: The file that tells which run a folder belongs to, the one that is locked by the run that uses it, and endings.
 RUN, LOCK, RECORD, CHUNKS = "run.json", "lock", ".record", ".chunks"
 #: Names of all files and folders in a checkpoint.
@@ -65,8 +67,8 @@ class Checkpoint:
         found = self._run()
         if found is None:
             self._clear()
-            described = {"format": FORMAT, "version": VERSION, "seed": seed, "run": mine}
-            _write(self.folder / RUN, lambda path: path.write_text(json.dumps(described, indent=1)))
+            text = json.dumps(described(mine, seed), indent=1)
+            _write(self.folder / RUN, lambda path: path.write_text(text))
             self.seed = seed
             return self
         if differing := differences(found["run"], mine):
@@ -90,12 +92,12 @@ class Checkpoint:
         ]
         return ", ".join([*stages, *chunks])
 
-    def read(self, name: str, hints: Mapping[str, Any]) -> dict[str, Any]:
-        """The kept values of a stage; empty if they are not there or damaged."""
+    def read(self, name: str, hints: Mapping[str, Any], check: Check) -> dict[str, Any]:
+        """The kept values of a stage; empty if they are not there, damaged or refused by ``check``."""
         path = self.folder / f"{name}{RECORD}"
         try:
             with open(path, "rb") as file:
-                return self._decoded(Container(file, str(path)), hints)
+                return self._decoded(Container(file, str(path)), hints, check)
         except FileNotFoundError:
             return {}
         except (OSError, ModelFileError):
@@ -112,9 +114,9 @@ class Checkpoint:
         schema = {"format": FORMAT, "version": VERSION, **encoded}
         _write(self.folder / f"{name}{RECORD}", lambda path: write_container(path, schema, out.members))
 
-    def chunks(self, name: str) -> ChunkFolder:
-        """The chunks of a stage."""
-        found = ChunkFolder(self.folder / f"{name}{CHUNKS}")
+    def chunks(self, name: str, check: CheckChunk) -> ChunkFolder:
+        """The chunks of a stage, but for those that ``check`` refuses."""
+        found = ChunkFolder(self.folder / f"{name}{CHUNKS}", check)
         for file in found.damaged:
             self._discard(found.folder / file)
         return found
@@ -144,7 +146,8 @@ class Checkpoint:
             raise CheckpointError(
                 f"{path} is not a checkpoint of this version of apnc. Name another folder, or remove it."
             )
-        if type(found.get("seed")) is not int or not isinstance(found.get("run"), dict):
+        # A changed seed would give other samples than those that are kept.
+        if not isinstance(found.get("run"), dict) or found != described(found["run"], found.get("seed")):
             self._discard(path)
             return None
         return found
@@ -154,7 +157,7 @@ class Checkpoint:
         path.unlink(missing_ok=True)
         warnings.warn(f"{told(str(path))} was damaged; it is computed again.", stacklevel=2)
 
-    def _decoded(self, container: Container, hints: Mapping[str, Any]) -> dict[str, Any]:
+    def _decoded(self, container: Container, hints: Mapping[str, Any], check: Check) -> dict[str, Any]:
         schema = container.schema
         if schema.take("format") != FORMAT or schema.take("version") != VERSION:
             raise schema.fail("is no record of a checkpoint")
@@ -164,6 +167,8 @@ class Checkpoint:
             values = {name: decode(schema.take(name), hint, name, source) for name, hint in hints.items()}
         schema.end()
         container.end()
+        with container.guard(SCHEMA):
+            check(values)
         for value in values.values() if source.n_functions else ():
             confirm(getattr(value, "kernel", None))
         return values
@@ -191,6 +196,13 @@ def confirm(kernel: Any) -> None:
         raise CheckpointError(
             f"checkpoint: the kernel function differs from the one it was begun with: {error} Name another folder."
         ) from error
+
+
+def described(run: Mapping[str, Any], seed: Any) -> dict[str, Any]:
+    """What is written about a run, with a digest of it."""
+    text = json.dumps([run, seed], sort_keys=True)
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return {"format": FORMAT, "version": VERSION, "digest": digest, "seed": seed, "run": run}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> list[str]:

@@ -11,11 +11,12 @@ import numpy as np
 from apnc.checks import fit as checks
 from apnc.clustering.lloyd import LloydResult, Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import most_passes
-from apnc.engines.blas import computing
+from apnc.engines.blas import computing, waiting
+from apnc.pipeline import resuming
 from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
-from apnc.pipeline.samples import draw_samples, fitted_to_limit
+from apnc.pipeline.samples import draw_samples, fitted_to_limit, require_limit
 from apnc.pipeline.start import start_centroids
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.progress import SILENT
@@ -25,14 +26,23 @@ from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
 
-__all__ = ["STAGES", "Fit", "Stage", "embedded_sample", "fit", "fitted_to_limit", "stages_of"]
+__all__ = [
+    "STAGES",
+    "Fit",
+    "Stage",
+    "embedded_sample",
+    "fit",
+    "fitted_to_limit",
+    "require_limit",
+    "stages_of",
+]
 
 
 def embed_rows(fit: Fit) -> Fit:
     """Algorithm 1: embed every row once, and cache the result."""
-    fit.job.require(fit.sizes)
+    require_limit(fit.job, fit.settings, fit.sizes)
     if fit.comparison is None:
-        data = fit.data(keep=True)
+        data = fit.data_kept(partial(resuming.check_embedded, fit))
         Y = fit.embedding.embed(data.chunks, data.dtype)
     else:
         Y = fit.compared
@@ -60,9 +70,11 @@ def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) 
     """Report an iteration; listeners can get the attributes the estimator would have if the fit ended here."""
 
     def state() -> dict[str, Any]:
-        return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
+        with computing():
+            return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
 
-    return fit.job.progress.iteration(n_iter, fit.settings.max_iter, shift, inertia, state)
+    with waiting():
+        return fit.job.progress.iteration(n_iter, fit.settings.max_iter, shift, inertia, state)
 
 
 def clustered(fit: Fit) -> bool:
@@ -111,6 +123,7 @@ class Stage:
     of : the fits that have it: "all", those of "clusters", or those of a "graph", whose embedding compares rows.
     adds : fields of the fit that it adds and that are kept for a later run; chunks are kept by the engine.
     ended : whether they are the stage's last word.
+    check : raises a ValueError if kept ones do not belong to the fit.
 
     """
 
@@ -121,6 +134,7 @@ class Stage:
     of: str = "all"
     adds: tuple[str, ...] = ()
     ended: Callable[[Fit], bool] = lambda fit: True
+    check: Callable[[Fit], None] = lambda fit: None
 
     def announce(self, fit: Fit) -> None:
         """Report the beginning of the stage."""
@@ -161,10 +175,23 @@ class Stage:
 
 
 STAGES = (
-    Stage("sampling", draw_samples, "rows", lambda settings: 2, adds=("drawn",)),
-    Stage("landmarks", make_landmarks, "landmarks", of="graph", adds=("comparison",)),
+    Stage("sampling", draw_samples, "rows", lambda settings: 2, adds=("drawn",), check=resuming.check_drawn),
+    Stage(
+        "landmarks",
+        make_landmarks,
+        "landmarks",
+        of="graph",
+        adds=("comparison",),
+        check=resuming.check_comparison,
+    ),
     Stage("neighbours", compare_rows, "rows x landmarks", lambda settings: 1, "graph"),
-    Stage("coefficients", fit_coefficients, "landmarks", adds=("embedding", "sample")),
+    Stage(
+        "coefficients",
+        fit_coefficients,
+        "landmarks",
+        adds=("embedding", "sample"),
+        check=resuming.check_embedding,
+    ),
     Stage(
         "starting",
         start_centroids,
@@ -172,6 +199,7 @@ STAGES = (
         lambda settings: int(settings.needs_all_rows),
         "clusters",
         adds=("start",),
+        check=resuming.check_start,
     ),
     Stage(
         "embedding",
@@ -180,7 +208,15 @@ STAGES = (
         lambda settings: int(not settings.embedding.compares_rows),
         "clusters",
     ),
-    Stage("clustering", cluster, "iterations", of="clusters", adds=("found",), ended=clustered),
+    Stage(
+        "clustering",
+        cluster,
+        "iterations",
+        of="clusters",
+        adds=("found",),
+        ended=clustered,
+        check=resuming.check_found,
+    ),
     Stage("labels", label_rows, "rows", of="clusters"),
 )
 
@@ -217,7 +253,7 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
             continue
         if state.job.progress is not SILENT:
             stage.announce(state)
-        # Stages over the rows run on the engine's threads, each with one thread of BLAS: a fork need not wait for them.
+        # Stages over the rows compute on the engine's threads; a fork waits for those, but not for rows to be read.
         with nullcontext() if stage.grows.startswith("rows") else computing():
             state = stage.run(state)
         if keeps and stage.adds:
@@ -227,7 +263,11 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
 
 def read_record(fit: Fit, stage: Stage) -> dict[str, Any]:
     """What an earlier run has kept of a stage."""
-    return fit.job.records.read(stage.name, hints_of(stage.adds))
+
+    def check(values: dict[str, Any]) -> None:
+        stage.check(replace(fit, **values))
+
+    return fit.job.records.read(stage.name, hints_of(stage.adds), check)
 
 
 def write_record(fit: Fit, stage: str, adds: tuple[str, ...]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from apnc.clustering.lloyd import Assignment, LloydResult, Write
 from apnc.clustering.quantiles import Binning, Quantiles
 from apnc.embeddings.family import Comparison
+from apnc.engines.chunk_files import CheckChunk
 from apnc.engines.contract import Chunks, Data
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.run.job import Job
@@ -94,10 +95,14 @@ class Fit:
     found: LloydResult = UNKNOWN
     last: Assignment = UNKNOWN
 
-    def data(self, keep: bool = False) -> Data:
-        """The rows in chunks sized for the embedding; with ``keep``, the cache for Y is limited to the free memory."""
+    def data(self) -> Data:
+        """The rows in chunks sized for the embedding."""
+        return self.job.data(self.embedding.work_bytes(self.job.source.held, self.job.dtype))
+
+    def data_kept(self, check: CheckChunk) -> Data:
+        """The same for Y, whose cache is limited to the free memory; ``check`` is what kept chunks must satisfy."""
         work = self.embedding.work_bytes(self.job.source.held, self.job.dtype)
-        return self.job.data(work, self.job.room(self.sizes), "embedding") if keep else self.job.data(work)
+        return self.job.data(work, self.job.room(self.sizes), "embedding", check)
 
     @property
     def sizes(self) -> Sizes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apnc.engines.chunk_files import CheckChunk, anything
 from apnc.engines.contract import Data
 from apnc.engines.local import CHUNK_BYTES, Layout
 from apnc.progress import SILENT, Progress
@@ -46,13 +47,20 @@ class Job:
         """Compute type."""
         return compute_dtype(self.source)
 
-    def data(self, work_bytes: int, room: float = np.inf, keep: str | None = None, ids: bool = False) -> Data:
+    def data(
+        self,
+        work_bytes: int,
+        room: float = np.inf,
+        keep: str | None = None,
+        check: CheckChunk = anything,
+        ids: bool = False,
+    ) -> Data:
         """The rows in chunks for work that needs ``work_bytes`` per row.
 
-        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to. With ``ids``,
-        ids of rows are found later, or come along if that is not possible.
+        ``room`` limits what is cached in memory; ``keep`` names the records that cached chunks belong to, ``check``
+        what kept ones must satisfy. With ``ids``, ids of rows are found later, or come along if that is not possible.
         """
-        store = None if keep is None else self.records.chunks(keep)
+        store = None if keep is None else self.records.chunks(keep, check)
         return self.source.data(replace(self.layout(work_bytes, room), store=store, ids=ids))
 
     def layout(self, work_bytes: int, room: float = np.inf) -> Layout:
@@ -67,11 +75,6 @@ class Job:
         if n_pairs:
             self.progress.pairs(n_pairs)
 
-    def require(self, sizes: Sizes) -> None:
-        """Refuse a memory limit that is too small for the whole fit."""
-        if self.budget.limit is not None:
-            self.budget.require(self.needs, sizes)
-
     def require_to_apply(
         self, n_landmarks: int, n_components: int, cost: costs.Cost = costs.applying
     ) -> None:
@@ -80,19 +83,18 @@ class Job:
             return
         sizes = Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
 
-        def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
+        def needs(budget: Budget) -> dict[str, float]:
             return cost(replace(self, budget=budget).problem(sizes))
 
-        self.budget.require(needs, sizes, instead="")
+        self.budget.require(needs)
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether a fit of these sizes stays within the memory limit."""
         return self.budget.limit is None or sum(self.needs(sizes).values()) <= self.budget.free
 
-    def needs(self, sizes: Sizes, budget: Budget | None = None) -> dict[str, float]:
-        """Memory of the stage that needs the most, by part; within ``budget`` instead of its own if given."""
-        job = self if budget is None else replace(self, budget=budget)
-        return costs.most(job.problem(sizes))
+    def needs(self, sizes: Sizes) -> dict[str, float]:
+        """Memory of the stage that needs the most, by part."""
+        return costs.most(self.problem(sizes))
 
     def problem(self, sizes: Sizes) -> costs.Problem:
         """What the memory of a fit of these sizes depends on."""
@@ -125,3 +127,5 @@ class Job:
         except MissingValuesError:
             layout = self.layout(8 * self.source.held)
             refuse_missing(self.source, layout.rows_per_chunk(None, self.source.read_bytes))
+            # Rows that a remote frame computes anew may be other ones.
+            raise

@@ -20,7 +20,7 @@ from apnc.embeddings.family import (
 from apnc.embeddings.neighbours.block import Compare, NeighbourBlock, Place, Step
 from apnc.embeddings.neighbours.coordinates import Coordinates, coordinates_of
 from apnc.embeddings.neighbours.landmarks import ITERATIONS, LEAST, MOST_NEAREST, ROWS_EACH, chosen
-from apnc.embeddings.neighbours.links import Graph, Neighbours, SumGraph
+from apnc.embeddings.neighbours.links import UNITS, Graph, Neighbours, SumGraph
 from apnc.embeddings.nystroem import NystroemEmbedding
 from apnc.engines.contract import Chunks, SingleChunk
 from apnc.kernels import Kernel
@@ -28,7 +28,7 @@ from apnc.kernels.remembering import RememberingKernel
 from apnc.parameters.rules import links_or_auto
 from apnc.rows import n_rows
 from apnc.sampling import Sample
-from apnc.stored import stored
+from apnc.stored import require, stored
 from apnc.typing import Array
 
 #: Components besides one for each cluster.
@@ -135,8 +135,37 @@ class GraphOfRows(Comparison):
 
     def check(self) -> None:
         """Require shapes that match, as in the coefficients."""
-        l = len(self.neighbours.scales)  # noqa: E741
-        self.block(Coordinates(np.zeros((l, 1)), np.zeros(1), 0, 1)).check()
+        self.nowhere.check()
+
+    def check_for(self, n_columns: int, n_clusters: int, dtype: type) -> None:
+        """Require the columns of the rows, the number of clusters and the compute type."""
+        block, kernel = self.nowhere, self.kernel
+        require(kernel.n_features(block.landmarks) == n_columns, f"landmarks without {n_columns} columns")
+        require(self.n_clusters == n_clusters, f"n_clusters is {self.n_clusters}, expected {n_clusters}")
+        right = self.compare.dtype is dtype and block.vectors.dtype == dtype
+        require(right, f"vectors of type {block.vectors.dtype}, expected {dtype.__name__}")
+        if self.compare.base is not None:
+            kernel.check_landmarks(block.landmarks)
+
+    def check_compared(self, rows: Array) -> None:
+        """Require r numbers of landmarks and r similarities in each row: the loops do not check them."""
+        r = self.neighbours.n_nearest
+        require(rows.dtype == np.int32 and rows.shape[1] == 2 * r, f"rows of {rows.dtype}, {rows.shape}")
+        landmarks, similar = rows[:, :r], rows[:, r:]
+        inside = not len(rows) or (landmarks.min() >= 0 and landmarks.max() < self.n_landmarks)
+        require(inside, f"landmarks are not all from 0 to {self.n_landmarks - 1}")
+        units = not len(rows) or (similar.min() >= 0 and 0 < similar.max() <= UNITS)
+        require(units and similar.any(axis=1).all(), f"similarities are not all from 0 to {UNITS}")
+
+    @property
+    def n_landmarks(self) -> int:
+        """Number of landmarks."""
+        return len(self.neighbours.scales)
+
+    @property
+    def nowhere(self) -> NeighbourBlock:
+        """The coefficients before landmarks have coordinates."""
+        return self.block(Coordinates(np.zeros((self.n_landmarks, 1)), np.zeros(1), 0, 1))
 
     @property
     def kernel(self) -> Kernel:
@@ -155,12 +184,11 @@ class GraphOfRows(Comparison):
 
     def work_bytes(self, held: int) -> int:
         """That of embedding, but for the embedding itself."""
-        nowhere = Coordinates(np.zeros((len(self.neighbours.scales), 1)), np.zeros(1), 0, 1)
-        return self.block(nowhere).work_bytes(self.compare.kernel, held, self.compare.dtype)
+        return self.nowhere.work_bytes(self.compare.kernel, held, self.compare.dtype)
 
     def coefficients(self, compared: Chunks, n_components: int) -> tuple[Coefficients, Sample]:
         """One pass over the rows of the graph, then its eigenvectors; and the landmarks, to start from."""
-        graph = compared.reduce(SumGraph(len(self.neighbours.scales)), Graph.__add__)
+        graph = compared.reduce(SumGraph(self.n_landmarks), Graph.__add__)
         search = self.neighbours.search
         found = coordinates_of(graph, search, n_components, self.n_clusters)
         block = self.block(found)

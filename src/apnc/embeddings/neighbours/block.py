@@ -12,7 +12,7 @@ from apnc.embeddings.neighbours.links import Neighbours
 from apnc.embeddings.neighbours.search import Search
 from apnc.engines.contract import Chunk
 from apnc.kernels import Kernel
-from apnc.rows import n_rows
+from apnc.rows import GivenRows, compute_dtype, n_rows
 from apnc.stored import largest, require, stored
 from apnc.typing import Array
 
@@ -64,10 +64,7 @@ class NeighbourBlock(Block):
             found = np.shape(self.vectors)
             require(len(found) == 2 and found[1] == len(self.root), f"centers have shape {found}")
         Block(self.vectors, self.weights).check()
-        # The search would be compiled for any other type, which takes seconds.
-        parts = [part for part in (self.vectors, self.weights, self.scales, self.basis) if part is not None]
-        odd = [part.dtype for part in parts if part.dtype not in (np.float32, np.float64)]
-        require(not odd, f"vectors, weights, scales and basis must be float32 or float64, not {odd[:1]}")
+        self._check_types()
         l, d = self.vectors.shape  # noqa: E741
         require(self.scales.shape == (l,), f"scales have shape {self.scales.shape}, expected {(l,)}")
         require(self.scales.min() >= 0 and self.typical >= 0, "scales are negative")
@@ -81,6 +78,19 @@ class NeighbourBlock(Block):
             shape = self.basis.shape
             require(len(shape) == 2 and shape[0] == d and 1 <= shape[1] <= d, f"basis has shape {shape}")
             require(largest(self.basis) <= 1 + 1e-6, "basis is not orthonormal")
+
+    def _check_types(self) -> None:
+        """Require the types and the memory order of a fit: the loops would be compiled for any other, for seconds."""
+        vectors, known = self.vectors, list[type]([np.float32, np.float64])
+        # Row numbers of a precomputed kernel say nothing about the type of its values.
+        if self.root is not None and not isinstance(self.landmarks, GivenRows):
+            known = [compute_dtype(self.landmarks)]
+        names = " or ".join(np.dtype(kind).name for kind in known)
+        require(vectors.dtype in known, f"vectors are of type {vectors.dtype}, expected {names}")
+        require(vectors.flags.c_contiguous, "vectors are not stored row by row")
+        parts = [part for part in (self.weights, self.scales, self.basis, self.root) if part is not None]
+        odd = [part.dtype for part in parts if part.dtype != np.float64]
+        require(not odd, f"weights, scales, basis and root must be float64, not {odd[:1]}")
 
     @property
     def vectors(self) -> Any:
