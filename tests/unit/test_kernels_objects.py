@@ -210,7 +210,7 @@ def test_bad_descriptions_are_refused_and_nothing_is_run(text):
 
 
 def test_names_of_kernels_on_vectors_stay_names():
-    assert kernel_spelled("rbf") == "rbf"
+    assert apnc.checks.TABLE["kernel"].check("rbf") == "rbf"
     with pytest.raises(ValueError, match="Did you mean 'jaccard'"):
         apnc.KernelKMeans(2, kernel="jacard").fit([{1}, {2}, {3}])
 

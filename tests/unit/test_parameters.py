@@ -22,6 +22,7 @@ from apnc.cli.app import app
 from apnc.cli.config import long_names
 from apnc.cli.engine_options import ENGINE
 from apnc.estimators import ESTIMATORS, register
+from apnc.kernels import ON_OBJECTS
 from apnc.parameters import REQUIRED, Parameter, rules
 
 METHODS = sorted(ESTIMATORS)
@@ -69,8 +70,8 @@ def test_docstrings_say_what_the_table_says(method):
 def test_rows_are_sound(row):
     assert row.check(row.default) == row.default
     assert type(row.default) in row.types
-    described = getattr(row.rule, "read", lambda word: word)
-    assert all(row.check(word) == described(word) for word in row.words)
+    names = {*row.words} - {*ON_OBJECTS} if row.name == "kernel" else row.words
+    assert all(row.check(word) == word for word in names)
     assert row.meaning.endswith(".")
     assert row.meaning[0].isupper() or row.meaning[0].isdigit()
     with pytest.raises(ValueError, match=r"^other="):

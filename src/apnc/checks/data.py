@@ -14,7 +14,7 @@ from apnc.checks import frames
 from apnc.checks.fit import WEIGHTLESS, warn_left_out
 from apnc.checks.table import TABLE
 from apnc.kernels import ON_OBJECTS, Kernel
-from apnc.kernels.family import OBJECTS, RECORDS
+from apnc.kernels.family import ANYTHING, OBJECTS, RECORDS
 from apnc.rows import GivenRows, all_finite, as_csr, n_columns, n_rows
 from apnc.sources import InMemory, Source, SourceError
 from apnc.sources.columns import VECTORS_OF_TEXT, no_features, no_rows
@@ -60,14 +60,9 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
 
 
-def takes_objects(kernel: Any) -> bool:
-    """Whether rows are objects for a kernel, whatever they look like."""
-    return getattr(kernel, "takes", None) in (OBJECTS, RECORDS)
-
-
 def are_objects(kernel: Any, X: Any) -> bool:
     """Whether X is a collection of arbitrary objects for a kernel."""
-    if takes_objects(kernel):
+    if getattr(kernel, "takes", ANYTHING) in (OBJECTS, RECORDS):
         return True
     if not callable(kernel) or sparse.issparse(X) or hasattr(X, "columns"):
         return False
@@ -219,7 +214,7 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
     source = sources.open(data)
     if kernel == "precomputed":
         raise ValueError("kernel='precomputed' takes a matrix in memory, not a file: load it first.")
-    if takes_objects(kernel):
+    if getattr(kernel, "takes", ANYTHING) in (OBJECTS, RECORDS):
         source = source.of_objects(kernel)
     elif source.n_columns == 0:
         source.refuse_problem()

@@ -13,7 +13,8 @@ from apnc.scaling import SCALES
 
 INITS = ("k-means++", "random", "random-partition")
 TABLE = table(
-    kernels=(*KERNELS, *ON_OBJECTS),
+    kernels=KERNELS,
+    on_objects=ON_OBJECTS,
     kernel=kernel_spelled,
     gammas=GAMMAS,
     embeddings=EMBEDDINGS,

@@ -10,8 +10,10 @@ from typing import Any
 
 from apnc.kernels import algebra
 from apnc.kernels.family import Kernel
+from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES, PARTS, Record
 from apnc.kernels.vectors import VectorKernel
+from apnc.parameters.rules import unknown
 from apnc.wording import some
 
 CONSTANTS = {"true": True, "false": False, "none": None}
@@ -31,10 +33,10 @@ _CALLED: dict[str, Any] = {
 }
 
 
-def kernel_spelled(text: str) -> str | Kernel:
-    """The kernel that a text describes; a single word that is not the name of a kernel on objects stays as it is."""
-    if text.isidentifier() and text not in _CALLED:
-        return text
+def kernel_spelled(text: str) -> Kernel:
+    """The kernel that a text describes."""
+    if text.replace("-", "_").isidentifier() and text not in _CALLED:
+        raise ValueError(unknown("kernel", text, (*KERNELS, *NAMES)))
     said = f"kernel={text!r}" if len(text) <= SHOWN else f"kernel={text[: SHOWN - 3] + '...'!r}"
     try:
         found = _value(ast.parse(text.strip(), mode="eval").body)

@@ -18,6 +18,7 @@ DATA, KERNEL, CLUSTERING, OUTPUT, RUN = "Data", "Kernel", "Clustering", "Output"
 def table(
     *,
     kernels: Iterable[str],
+    on_objects: Iterable[str],
     kernel: Callable[[str], Any],
     gammas: Iterable[str],
     embeddings: Iterable[str],
@@ -27,11 +28,11 @@ def table(
 ) -> dict[str, Parameter]:
     """All rows, with the registered names; an embedding may also be an instance of its base class.
 
-    ``kernel`` reads the description of a kernel: it returns a kernel, or a name as it is.
+    ``kernel`` makes a kernel on objects of its description.
     """
     rows = (
         *_of_clusters(tuple(inits)),
-        *_of_kernels(tuple(kernels), kernel, tuple(gammas)),
+        *_of_kernels(tuple(kernels), tuple(on_objects), kernel, tuple(gammas)),
         *_of_embeddings(tuple(scales), tuple(embeddings), embedding),
         *_of_runs(),
         *_of_members(),
@@ -67,13 +68,13 @@ def _of_clusters(inits: tuple[str, ...]) -> Iterator[Parameter]:
 
 
 def _of_kernels(
-    kernels: tuple[str, ...], read: Callable[[str], Any], gammas: tuple[str, ...]
+    vectors: tuple[str, ...], objects: tuple[str, ...], read: Callable[[str], Any], gammas: tuple[str, ...]
 ) -> Iterator[Parameter]:
-    row = partial(Parameter, panel=KERNEL)
-    known = (*kernels, "precomputed")
-    named = rules.Rule("a name, a kernel or a function f(A, B)", known, named=True, accepts=callable)
+    row, kernels = partial(Parameter, panel=KERNEL), (*vectors, *objects)
+    kernel = rules.Rule(
+        "a name, a kernel or a function f(A, B)", (*vectors, "precomputed"), accepts=callable, read=read
+    )
     meaning = f"Kernel: {', '.join(kernels)}; or a function f(A, B) that returns a matrix."
-    kernel = rules.Described(named, read)
     yield row("kernel", "rbf", (str,), kernel, meaning, metavar="NAME", words=kernels)
     meaning = (
         "Width of the kernel: a number, or tuned from the data: mean (from the mean distance), local (from nearby "

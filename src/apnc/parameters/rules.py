@@ -35,6 +35,7 @@ class Rule:
     high : the largest valid number.
     objects : types whose instances are valid.
     accepts : whether any other value is valid.
+    read : makes a value of any other string; with it, strings describe values.
 
     """
 
@@ -47,11 +48,14 @@ class Rule:
     high: float = -SMALLEST
     objects: tuple[type, ...] = ()
     accepts: Callable[[Any], bool] = lambda value: False
+    read: Callable[[str], Any] | None = None
 
     def __call__(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
             if value in self.words:
                 return value
+            if self.read is not None:
+                return self.read(value)
             if self.named:
                 raise ValueError(unknown(name, value, self.words))
         elif self.number is not None and isinstance(value, Real) and not isinstance(value, bool):
@@ -62,17 +66,6 @@ class Rule:
             return value
         hint = " Pass an instance, not the class." if isinstance(value, type) else ""
         raise ValueError(f"{name}={value!r} must be {self.expected}.{hint}")
-
-
-@dataclass(frozen=True)
-class Described:
-    """A rule for values that may be described by text: ``read`` makes a value of the text, or returns it as it is."""
-
-    rule: Rule
-    read: Callable[[str], Any]
-
-    def __call__(self, name: str, value: Any) -> Any:
-        return self.rule(name, self.read(value) if isinstance(value, str) else value)
 
 
 @dataclass(frozen=True)

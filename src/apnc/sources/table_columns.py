@@ -92,9 +92,11 @@ def layout_of(part: Part, request: Request) -> Layout:
     """The layout of a table that begins with this part, as requested."""
     weights = () if request.weight is None else (request.weight,)
     found = tuple(name for name in weights if name in part.schema.names)
-    _refuse_absent(part, request.exclude)
-    _require(part, (*request.ids, *found))
-    _require_numbers(part, found)
+    if request.exclude:
+        _refuse_absent(part, request.exclude)
+    if request.ids or found:
+        _require(part, (*request.ids, *found))
+        _require_numbers(part, found)
     taken = (*request.exclude, *request.ids, request.weight, *part.index)
     if request.columns is None:
         chosen = choose(part.name, columns_of(part), taken)
