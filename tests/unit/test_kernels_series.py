@@ -270,6 +270,21 @@ def test_clusters_of_shapes(tmp_path):
     assert one._model.embedding.kernel.found
 
 
+def test_a_certificate_keeps_gamma(monkeypatch):
+    """Refits with other seeds compare partitions of the same kernel."""
+    objects, _ = shapes()
+    km = KernelKMeans(3, kernel=TimeWarp(), n_landmarks=30, random_state=0).fit(objects)
+    used, against = set(), TimeWarp.against
+
+    def watched(self, landmarks, dtype):
+        used.add(self.gamma)
+        return against(self, landmarks, dtype)
+
+    monkeypatch.setattr(TimeWarp, "against", watched)
+    km.certify(objects, n_rows=40)
+    assert used == {km.gamma_}
+
+
 def test_spectral_clusters_of_shapes():
     objects, kinds = shapes(60)
     labels = SpectralClustering(3, kernel=TimeWarp(), random_state=0).fit(objects).labels_

@@ -237,7 +237,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         seed = checks.random_seed(random_state)
         other.__dict__.update(init="k-means++", random_state=seed, scale=None)
         settings = checks.settings_of(other, job.source)
-        known = replace(settings.kernel, gamma=self.gamma_)
+        known = settings.kernel.known(self._model.embedding.kernel)
         with job.running():
             return certifying.certify(
                 job, self._model, certifying.Asked(replace(settings, kernel=known), size)

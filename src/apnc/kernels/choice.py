@@ -1,7 +1,7 @@
 """From the user's kernel parameters to a kernel."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,14 @@ class KernelChoice:
         if self.gamma is None:
             return CANDIDATES[:1]
         return (self.gamma,) if isinstance(self.gamma, str) else ()
+
+    def known(self, found: Kernel) -> "KernelChoice":
+        """The choice without anything left to tune: with the kernel or the gamma that a fit has found."""
+        return (
+            replace(self, kernel=found)
+            if isinstance(self.kernel, Kernel)
+            else replace(self, gamma=found.gamma)
+        )
 
     def resolve(self, rows: Any, weights: Array, n_columns: int) -> Kernel:
         """The kernel, tuned on a sample of distinct instances if necessary."""
