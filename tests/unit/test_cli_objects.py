@@ -91,7 +91,7 @@ def test_every_command(data, kernel):
     assert run("describe", "m.apnc", *data, "--quiet").stdout
     run("report", "m.apnc", *data, "--out", "page.html", "--quiet")
     assert Path("page.html").stat().st_size > 1000
-    run("embed", "m.apnc", *data, "--out", "y.npy", "--quiet")
+    run("embed", "m.apnc", *data, "--out", "y.parquet", "--quiet")
 
 
 def test_configuration_files():

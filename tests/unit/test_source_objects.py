@@ -164,15 +164,17 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss")
-def test_a_memory_limit_on_long_texts_is_kept_or_refused(tmp_path):
+@pytest.mark.parametrize("limit", [600, 1500])
+def test_a_memory_limit_on_long_texts_is_kept_or_refused(tmp_path, limit):
     path, rng = tmp_path / "long.jsonl", np.random.default_rng(0)
     with open(path, "w") as file:
         for _ in range(400):
             file.write(json.dumps("".join(rng.choice(list("acgt"), 100_000))) + "\n")
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(path), "900MB"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", LIMITED, str(path), f"{limit}MB"], capture_output=True, text=True, check=False
     )
+    assert bool(done.returncode) == (limit == 600), done.stderr
     if done.returncode:
         assert "memory_limit" in done.stderr.splitlines()[-1]
     else:
-        assert int(done.stdout) < 900e6
+        assert int(done.stdout) < limit * 1e6
