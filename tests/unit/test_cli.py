@@ -656,7 +656,7 @@ def test_a_kernel_that_fails(folder):
         ),
         (
             "fit words.jsonl",
-            "words.jsonl: kernel='rbf' needs vectors of numbers, not objects. Pass a function",
+            "words.jsonl: kernel='rbf' needs vectors of numbers, not objects. Choose a kernel",
         ),
         (
             "fit words.jsonl --kernel mykernels:common --scale unit",

@@ -86,12 +86,12 @@ def test_records(data):
 def test_every_command(data, kernel):
     named = ["--kernel", kernel]
     run("plan", *data, *named, "-k", 2)
-    run("choose", *data, *named, "--up-to", 4, "--quiet")
+    run("choose", *data, *named, "--k-max", 4, "--quiet")
     run("fit", *data, *named, "-k", 2, "--n-landmarks", 30, "--model", "m.apnc", "--quiet")
     assert run("describe", "m.apnc", *data, "--quiet").stdout
-    run("report", "m.apnc", *data, "--to", "page.html", "--quiet")
+    run("report", "m.apnc", *data, "--out", "page.html", "--quiet")
     assert Path("page.html").stat().st_size > 1000
-    run("embed", "m.apnc", *data, "--to", "y.npy", "--quiet")
+    run("embed", "m.apnc", *data, "--out", "y.parquet", "--quiet")
 
 
 def test_configuration_files():
@@ -140,7 +140,7 @@ def test_wrong_descriptions_are_one_line(kernel, reason):
         (["customers.jsonl", "--kernel", "record(agee=number)"], "sampled rows has a value in the field 'agee'"),
         (["customers.parquet", "--kernel", "record(plan=number)"], "the field 'plan': found str"),
         (["customers.jsonl", "--kernel", "record(note=date)"], "customers.jsonl, line 1: the field 'note': found str"),
-        (["customers.parquet", "--kernel", "record(age=number)", "--columns", "age"], "--columns, --exclude) have no effect"),
+        (["customers.parquet", "--kernel", "record(age=number)", "--columns", "age"], "exclude) have no effect"),
     ],
 )  # fmt: skip
 def test_wrong_data_is_one_line(words, reason):

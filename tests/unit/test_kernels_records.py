@@ -1,4 +1,4 @@
-"""Records: against a pipeline of scikit-learn and naive loops, missing values, frames, errors that name row and field."""
+"""Records: against a pipeline of scikit-learn, missing values, frames, errors that name row and field."""
 
 import datetime
 import json
@@ -104,9 +104,12 @@ def test_missing_values_contribute_nothing(missing):
         (Category(), "a", "a"), (Category(), 1.0, 1), (Category(), np.int64(4), 4), (Category(), np.True_, True),
         (Category(), 0.5, 0.5), (Text(), np.str_("ab"), "ab"),
         (Date(), "2024-03-01", "2024-03-01"), (Date(), "2024-03-01T00:00:00", "2024-03-01"),
-        (Date(), "2024-03-01T12:30:00+02:00", "2024-03-01T10:30:00"), (Date(), "20240301T103000Z", "2024-03-01T10:30:00"),
-        (Date(), datetime.date(2024, 3, 1), "2024-03-01"), (Date(), datetime.datetime(2024, 3, 1, 1), "2024-03-01T01:00:00"),
-        (Date(), np.datetime64("2024-03-01"), "2024-03-01"), (Date(), np.datetime64("2024-03-01T01", "ns"), "2024-03-01T01:00:00"),
+        (Date(), "2024-03-01T12:30:00+02:00", "2024-03-01T10:30:00"),
+        (Date(), "20240301T103000Z", "2024-03-01T10:30:00"),
+        (Date(), datetime.date(2024, 3, 1), "2024-03-01"),
+        (Date(), datetime.datetime(2024, 3, 1, 1), "2024-03-01T01:00:00"),
+        (Date(), np.datetime64("2024-03-01"), "2024-03-01"),
+        (Date(), np.datetime64("2024-03-01T01", "ns"), "2024-03-01T01:00:00"),
     ],
 )  # fmt: skip
 def test_values_are_read_into_plain_forms(kind, value, form):
@@ -159,9 +162,12 @@ def test_descriptions():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("record", "a record needs fields"), ("record()", "a record needs fields"), ("record(age=3)", "field 'age' is 3"),
-        ("record(age=numbr)", "'numbr' is unknown"), ("record(age=number(weight=0))", "weight=0 must be a positive number"),
-        ("record(number)", r"Number\(\) is not a named field"), ("number", "is not a kernel"), ("record({1: number})", "must be named by text"),
+        ("record", "a record needs fields"), ("record()", "a record needs fields"),
+        ("record(age=3)", "field 'age' is 3"),
+        ("record(age=numbr)", "'numbr' is unknown"),
+        ("record(age=number(weight=0))", "weight=0 must be a positive number"),
+        ("record(number)", r"Number\(\) is not a named field"), ("number", "is not a kernel"),
+        ("record({1: number})", "must be named by text"),
     ],
 )  # fmt: skip
 def test_bad_descriptions(text, reason):
@@ -177,7 +183,7 @@ BAD = [
     ({"plan": ["a"]}, r"X, row 2: the field 'plan': found list \['a'\], expected text, a number, true or false"),
     ({"plan": datetime.date(2020, 1, 1)}, "X, row 2: the field 'plan': found date .* A date is a Date"),
     ({"note": 3}, "X, row 2: the field 'note': found int 3, expected text"),
-    ({"joined": "31.12.2020"}, "X, row 2: the field 'joined': found str '31.12.2020', expected a date such as 2024-03-01"),
+    ({"joined": "31.12.2020"}, "X, row 2: the field 'joined': found str '31.12.2020', expected a date such as"),
     ({"joined": " "}, "X, row 2: the field 'joined': found str ' ', expected a date"),
     ({"joined": 1.7e9}, "X, row 2: the field 'joined': found float .* For numbers of days or seconds use Number"),
     ("age", "X, row 2: found str 'age', expected a dict with the fields age, income, plan, note, joined"),
@@ -210,7 +216,10 @@ def test_shown():
     )
 
 
-@pytest.mark.parametrize("kernel", [KERNEL, SPELLED, KERNEL.rbf(), normalized(KERNEL), Record({"age": Number()}) + 2.0 * Record({"note": Text()})],
+TWO = Record({"age": Number()}) + 2.0 * Record({"note": Text()})
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, SPELLED, KERNEL.rbf(), normalized(KERNEL), TWO],
                          ids=lambda kernel: str(kernel)[:20])  # fmt: skip
 @pytest.mark.parametrize("estimator", [apnc.KernelKMeans, apnc.SpectralClustering])
 def test_clusters_of_records(kernel, estimator, tmp_path):
@@ -235,7 +244,7 @@ def test_frames_are_records(library):
     np.testing.assert_array_equal(
         again.predict(frame[["joined", "note", "plan", "income", "age"]]), km.labels_
     )
-    with pytest.raises(SourceError, match="there is no column 'agee'. Did you mean 'age'"):
+    with pytest.raises(SourceError, match=r"there is no column 'agee'. Did you mean 'age'"):
         apnc.KernelKMeans(2, kernel=Record({"agee": Number()})).fit(frame)
 
 

@@ -193,9 +193,9 @@ class FrameObjects(Remote):
     n_columns, held, dtype, read_bytes = 0, 0, None, OBJECT_BYTES
 
     def __init__(self, frame: Any, field: str, request: Request) -> None:
-        self._read(frame, (field,), request)
+        self._choose(frame, (field,), request)
 
-    def _read(self, frame: Any, columns: tuple[str, ...], request: Request) -> None:
+    def _choose(self, frame: Any, columns: tuple[str, ...], request: Request) -> None:
         if request.columns is not None or request.exclude:
             raise SourceError(
                 "object_field= or the kernel already names the instances, so columns= and exclude= cannot be used here."
@@ -224,6 +224,11 @@ class FrameObjects(Remote):
         """Instances that are not missing."""
         return present(self, piece)
 
+    def place(self, piece: Piece, row: int) -> str:
+        """The partition, and the row in it."""
+        place, offset = piece.raw.places[0]
+        return str(place.exactly(offset + row, piece.start + row))
+
     def column_names(self) -> Sequence[str]:
         """The column of objects."""
         return self.object_columns[:1]
@@ -234,7 +239,7 @@ class FrameRecords(FrameObjects):
 
     def __init__(self, frame: Any, request: Request, kernel: Any) -> None:
         self.kernel = kernel
-        self._read(frame, kernel.columns, request)
+        self._choose(frame, kernel.columns, request)
 
     def _objects(self, batch: Any) -> list[Any]:
         return rows_as_records(batch, self.object_columns)

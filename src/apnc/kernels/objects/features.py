@@ -1,18 +1,21 @@
 """Kernels on objects that have features: counted by hash, and compared with the landmarks' through a hash table."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from apnc.kernels.family import OBJECTS, Kernel, KernelRows
+from apnc.rows import numbers_held
 from apnc.stored import require
 from apnc.typing import Array
 
 #: Memory of the features of one number (8 bytes) of an object: as text, a feature for each letter, by hash and counted.
 FEATURE_BYTES = 8 * 40
+#: Memory of features that are computed at once.
+SLICE_BYTES = 1 << 26
 #: Objects that a loaded model is tried on.
 TRIALS = 2
 
@@ -125,12 +128,13 @@ class FeatureKernel(ObjectKernel):
         columns: Array = inverse_norms(of_landmarks).astype(dtype)
 
         def rows(X: Any, room: Array | None) -> Array:
-            found = self.features(X)
-            K = np.empty((len(found), len(columns)), dtype) if room is None else room
-            postings.compared(products, found, K)
-            if self.normalize:
-                K *= inverse_norms(found).astype(dtype)[:, None]
-                K *= columns
+            K = np.empty((len(X), len(columns)), dtype) if room is None else room
+            for some in slices(X):
+                found, own = self.features(X[some]), K[some]
+                postings.compared(products, found, own)
+                if self.normalize:
+                    own *= inverse_norms(found).astype(dtype)[:, None]
+                    own *= columns
             return K
 
         return KernelRows(rows)
@@ -141,9 +145,17 @@ class FeatureKernel(ObjectKernel):
 
     def diagonal(self, rows: Any) -> Array:
         """Sums of squares, or 1; 0 for an object without features."""
-        found = self.features(rows)
-        squares = found.sums(found.values**2)
+        squares = np.empty(len(rows))
+        for some in slices(rows):
+            found = self.features(rows[some])
+            squares[some] = found.sums(found.values**2)
         return (squares > 0).astype(np.float64) if self.normalize else squares
+
+
+def slices(objects: Sequence[Any]) -> Iterator[slice]:
+    """Parts whose features fit in ``SLICE_BYTES``: samples are not split into chunks, and objects may be large."""
+    size = max(1, SLICE_BYTES // (1 + FEATURE_BYTES * numbers_held(objects)))
+    return (slice(start, start + size) for start in range(0, len(objects), size))
 
 
 def inverse_norms(found: Features) -> Array:
