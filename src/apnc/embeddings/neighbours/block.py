@@ -19,6 +19,8 @@ from apnc.typing import Array
 Step = Callable[[Chunk], Chunk]
 #: Vectors from a kernel are rounded to the largest coordinate of a landmark divided by this.
 GRID = 2.0**24
+#: Largest coordinate of a vector from a kernel in a model file: the squares of kernel values are within float32.
+LARGEST_VECTOR = 1e16
 
 
 @stored
@@ -88,6 +90,8 @@ class NeighbourBlock(Block):
         names = " or ".join(np.dtype(kind).name for kind in known)
         require(vectors.dtype in known, f"vectors are of type {vectors.dtype}, expected {names}")
         require(vectors.flags.c_contiguous, "vectors are not stored row by row")
+        most = float(np.sqrt(np.finfo(vectors.dtype).max)) if self.root is None else LARGEST_VECTOR
+        require(largest(vectors) <= most, f"vectors are beyond {most:g}")
         parts = [part for part in (self.weights, self.scales, self.basis, self.root) if part is not None]
         odd = [part.dtype for part in parts if part.dtype != np.float64]
         require(not odd, f"weights, scales, basis and root must be float64, not {odd[:1]}")
