@@ -1133,6 +1133,11 @@ def test_vectors_of_a_graph_whose_squares_overflow(tmp_path):
     refused(changed_graph(tmp_path / "b.apnc", "landmarks", lambda L: L * 1e200), "vectors are beyond")
 
 
+def test_vectors_of_a_graph_that_cannot_be_rounded(tmp_path):
+    path = changed_graph(tmp_path / "a.apnc", "centers", lambda C: 0 * C + 1e-320, kernel="rbf", gamma=1.0)
+    refused(path, "vectors reach 9.99.*e-321, expected at least")
+
+
 def test_loading_takes_at_most_twice_the_file(tmp_path):
     """Landmarks are most of a model; the rbf kernel prepares one copy of them."""
     X = np.random.default_rng(0).random((400, 4000))
