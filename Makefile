@@ -1,18 +1,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 
 .DEFAULT_GOAL := help
 # Attacks, each a target of its own: make torture-input
 TORTURE := kill signals input models numbers memory concurrency spark
-.PHONY: help setup demo test lint format bench bench-smoke paper torture $(TORTURE:%=torture-%) clean
+.PHONY: help setup demo test test-lowest lint format bench bench-smoke paper torture $(TORTURE:%=torture-%) clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
+NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "apnc needs Python >= 3.11; set PYTHON=/path/to/python3.11 (found $$($(PYTHON) --version))"; exit 2; }
+
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "apnc needs Python >= 3.11; set PYTHON=/path/to/python3.11 (found $$($(PYTHON) --version))"; exit 2; }
+	@$(NEW_ENOUGH)
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
@@ -22,6 +25,16 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.all: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,test,lint,bench]"
 	@touch $@ $(VENV)/.demo
+
+# Made anew whenever pyproject.toml changes: uv keeps installed versions that a lower bound still allows.
+$(LOWEST)/.all: pyproject.toml
+	@$(NEW_ENOUGH)
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv packaging
+	$(LOWEST)/bin/python -m tests.lowest build > $(LOWEST)/build.txt
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --build-constraints $(LOWEST)/build.txt \
+	  --resolution lowest-direct -e ".[plot,test,lint,bench]"
+	@touch $@
 
 setup: $(VENV)/.all ## Create .venv with everything the repository needs
 
@@ -40,6 +53,12 @@ test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster 
 	APNC_SPARK=local $(BIN)/python -m pytest tests/spark -n 2 --dist loadfile
 	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_failures.py
 	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_fit.py -k "test_engine or same or vectors"
+
+test-lowest: $(LOWEST)/.all ## Run the unit tests with the lowest version that pyproject.toml allows of each dependency
+	@.ci/java
+	$(LOWEST)/bin/python -m tests.lowest
+	$(LOWEST)/bin/python -m pytest tests/unit tests/properties tests/contract tests/architecture tests/guard -n 2
+	APNC_SPARK=local $(LOWEST)/bin/python -m pytest tests/spark/test_engine.py
 
 lint: $(VENV)/.all ## Check formatting, style and types
 	$(BIN)/ruff format --check .
@@ -69,4 +88,4 @@ $(TORTURE:%=torture-%): torture-%: $(VENV)/.all
 	$(BIN)/python -m tests.torture $*; status=$$?; $(BIN)/python -m tests.torture render && exit $$status
 
 clean: ## Remove .venv and everything generated
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

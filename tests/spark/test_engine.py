@@ -9,7 +9,7 @@ import pytest
 
 from apnc.engines.local import Layout
 from apnc.engines.spark.chunks import FAN, SparkChunks, levels_for
-from apnc.engines.spark.tasks import Outcome, join
+from apnc.engines.spark.tasks import Forget, Outcome, join
 from apnc.sources import open as open_source
 from tests.contract.suite import *  # noqa: F403
 from tests.contract.suite import Counted, indices, size, table, total
@@ -98,6 +98,17 @@ def test_nothing_stays_behind(spark, frame_of):
     assert not local_files(where)
     if MODE != "connect":
         assert in_sparks_cache(spark) == before
+
+
+def test_files_of_an_executor_that_died_are_removed_by_its_successor(tmp_path, monkeypatch):
+    """Each has a folder of its own; other runs keep their files."""
+    paths = [tmp_path / place / run for place in ("blockmgr-1", "blockmgr-2") for run in ("apnc-a", "apnc-b")]
+    for path in paths:
+        path.mkdir(parents=True)
+        (path / "0-0.npy").touch()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "blockmgr-2"))
+    assert list(Forget("a").run(iter([]))) == []
+    assert [path for path in paths if path.exists()] == [paths[1], paths[3]]
 
 
 class Fails:

@@ -517,12 +517,12 @@ def test_a_changed_seed_is_noticed():
 def test_measures_of_other_numbers_of_clusters_are_not_used(change):
     from apnc.choosing.measuring import HALVING
 
-    once = apnc.choose(X, KernelKMeans(**KMEANS), range(2, 5))
+    once = apnc.choose(X, KernelKMeans(**KMEANS), range(2, 8))
     with pytest.raises(InterruptionError):
-        apnc.choose(X, KernelKMeans(**KMEANS), range(2, 5), checkpoint=KEPT, progress=AtStage("embedding"))
+        apnc.choose(X, KernelKMeans(**KMEANS), range(2, 8), checkpoint=KEPT, progress=AtStage("embedding"))
     kept = Checkpoint(Path(KEPT))
     found = kept.read("null", HALVING, lambda values: None)["found"]
     kept.write("null", HALVING, {"found": change(found)})
     with pytest.warns(UserWarning, match=r"null\.record was damaged"):
-        again = apnc.choose(X, KernelKMeans(**KMEANS), range(2, 5), checkpoint=KEPT)
+        again = apnc.choose(X, KernelKMeans(**KMEANS), range(2, 8), checkpoint=KEPT)
     assert again.measures == once.measures

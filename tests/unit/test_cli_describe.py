@@ -81,7 +81,7 @@ def test_describe_as_json(folder):
 
 
 def test_describe_with_the_words_of_a_matrix(folder):
-    rows = sparse.random_array((60, 5), density=0.5, rng=0, format="csr")
+    rows = sparse.random_array((60, 5), density=0.5, random_state=np.random.default_rng(0), format="csr")
     sparse.save_npz("x.npz", rows)
     Path("words.txt").write_text("one\ntwo\nthree\nfour\n\u00fcnf\n", encoding="utf-8")
     run("fit", "x.npz", "-k", 2, "--kernel", "cosine", "--model", "t.apnc", "--quiet")

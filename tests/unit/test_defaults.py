@@ -115,7 +115,7 @@ def test_a_plan_counts_the_components_that_a_fit_keeps():
 
 
 def test_unit_rows_are_for_cosine():
-    X = sparse.random_array((400, 50), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((400, 50), density=0.1, random_state=np.random.default_rng(0), format="csr")
     options = {"kernel": "cosine", "n_landmarks": 30, "random_state": 0}
     auto = KernelEmbedding(**options).fit(X).transform(X)
     seen = np.linalg.norm(auto, axis=1) > 0

@@ -187,7 +187,9 @@ def test_sums_by_feature_count_towards_the_memory_limit(monkeypatch):
         ValueError, match=r"memory_limit=500MB is too small.*sums by cluster and feature 14MB"
     ):
         km.describe(rows)
-    words = sparse.random_array((400, 5000), density=0.002, rng=1, format="csr")
+    words = sparse.random_array(
+        (400, 5000), density=0.002, random_state=np.random.default_rng(1), format="csr"
+    )
     text = KernelKMeans(50, kernel="cosine", n_landmarks=60, n_init=1, max_iter=2, random_state=0).fit(words)
     assert len(text.set_params(memory_limit="500MB").describe(words)) == 50
 
@@ -198,7 +200,9 @@ def test_descriptions_take_no_more_memory_than_they_are_priced_at(kind):
     if kind == "dense":
         rows, options = rng.normal(size=(1500, 3000)), {}
     else:
-        rows = sparse.random_array((1500, 20_000), density=0.01, rng=1, format="csr")
+        rows = sparse.random_array(
+            (1500, 20_000), density=0.01, random_state=np.random.default_rng(1), format="csr"
+        )
         options = {"kernel": "cosine"}
     km = KernelKMeans(60, n_landmarks=60, n_init=1, max_iter=2, n_jobs=2, random_state=0, **options).fit(rows)
     km.describe(rows[:200])

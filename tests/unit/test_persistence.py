@@ -8,6 +8,7 @@ import re
 import stat
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from collections import OrderedDict
 from contextlib import suppress
@@ -1122,3 +1123,28 @@ def test_no_loop_is_compiled_for_centroids_in_another_order(embedding, tmp_path)
     np.testing.assert_array_equal(apnc.load(path).transform(X), expected)
     np.testing.assert_array_equal(apnc.load(path).predict(X), km.predict(X))
     assert [len(loop.signatures) for loop in loops] == before
+
+
+def test_vectors_of_a_graph_whose_squares_overflow(tmp_path):
+    options = {"kernel": "rbf", "gamma": 1.0}
+    refused(
+        changed_graph(tmp_path / "a.apnc", "centers", lambda C: C * 1e200, **options), "vectors are beyond"
+    )
+    refused(changed_graph(tmp_path / "b.apnc", "landmarks", lambda L: L * 1e200), "vectors are beyond")
+
+
+def test_vectors_of_a_graph_that_cannot_be_rounded(tmp_path):
+    path = changed_graph(tmp_path / "a.apnc", "centers", lambda C: 0 * C + 1e-320, kernel="rbf", gamma=1.0)
+    refused(path, "vectors reach 9.99.*e-321, expected at least")
+
+
+def test_loading_takes_at_most_twice_the_file(tmp_path):
+    """Landmarks are most of a model; the rbf kernel prepares one copy of them."""
+    X = np.random.default_rng(0).random((400, 4000))
+    km = apnc.KernelKMeans(2, gamma=1e-3, n_landmarks=400, n_components=5, n_init=1, random_state=0).fit(X)
+    path = km.save(tmp_path / "wide.apnc")
+    tracemalloc.start()
+    apnc.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 2.2 * path.stat().st_size

@@ -22,7 +22,7 @@ from apnc.outputs.placing import softened
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(c, 1 + c / 4, size=(200, 3)) for c in (0, 4, 9)])
 WORDS = [a + b + c for a in "abcd" for b in "efgh" for c in "ijkl"]
-CSR = sparse.random_array((150, 40), density=0.2, rng=1, format="csr")
+CSR = sparse.random_array((150, 40), density=0.2, random_state=np.random.default_rng(1), format="csr")
 
 
 def shared(A, B):

@@ -68,7 +68,7 @@ def table():
 
 @pytest.fixture
 def csr():
-    return sparse.random_array((50, 9), density=0.3, format="csr", rng=np.random.default_rng(0))
+    return sparse.random_array((50, 9), density=0.3, format="csr", random_state=np.random.default_rng(0))
 
 
 def saved(tmp_path, array, name="rows.npy"):

@@ -258,21 +258,18 @@ def _squared_distances(landmarks: Any, dtype: type, gamma: float) -> Products:
 
         return from_sparse
 
-    center: Array = np.asarray(landmarks, dtype=np.float64).mean(axis=0).astype(dtype)
-    # One product of augmented matrices gives all three terms, without further passes over K.
-    shifted, squares = _shifted(landmarks, center, gamma)
-    columns = np.column_stack([2 * gamma * shifted, np.ones(len(squares)), squares]).astype(dtype).T
+    center: Array = landmarks.mean(axis=0, dtype=np.float64).astype(dtype)
+    # One product of augmented matrices gives all three terms, without further passes over K. In place: landmarks may
+    # be most of the memory that a model takes.
+    rows = _augmented(landmarks, center, gamma)
+    rows[:, :-2] *= 2 * gamma
+    rows[:, -2:] = rows[:, :-3:-1].copy()
+    columns = rows.T
 
     def from_dense(X: Any, room: Array | None) -> Array:
         return np.matmul(_augmented(X, center, gamma), columns, out=room)
 
     return from_dense
-
-
-def _shifted(rows: Any, center: Array, gamma: float) -> tuple[Array, Array]:
-    """x, the rows minus the center, and -gamma |x|^2."""
-    augmented = _augmented(rows, center, gamma)
-    return augmented[:, :-2], augmented[:, -2]
 
 
 def _augmented(rows: Any, center: Array, gamma: float) -> Array:

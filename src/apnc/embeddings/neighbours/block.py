@@ -19,6 +19,8 @@ from apnc.typing import Array
 Step = Callable[[Chunk], Chunk]
 #: Vectors from a kernel are rounded to the largest coordinate of a landmark divided by this.
 GRID = 2.0**24
+#: Range of the largest coordinate of vectors from a kernel in a model file: kernel values are from 1e-30 to 1e30.
+LEAST_VECTOR, LARGEST_VECTOR = 1e-20, 1e16
 
 
 @stored
@@ -88,6 +90,12 @@ class NeighbourBlock(Block):
         names = " or ".join(np.dtype(kind).name for kind in known)
         require(vectors.dtype in known, f"vectors are of type {vectors.dtype}, expected {names}")
         require(vectors.flags.c_contiguous, "vectors are not stored row by row")
+        most = float(np.sqrt(np.finfo(vectors.dtype).max)) if self.root is None else LARGEST_VECTOR
+        size = largest(vectors)
+        require(size <= most, f"vectors are beyond {most:g}")
+        # Vectors from a kernel are rounded to a share of the largest coordinate.
+        least = 0.0 if self.root is None else LEAST_VECTOR
+        require(not 0 < size < least, f"vectors reach {size:g}, expected at least {least:g}")
         parts = [part for part in (self.weights, self.scales, self.basis, self.root) if part is not None]
         odd = [part.dtype for part in parts if part.dtype != np.float64]
         require(not odd, f"weights, scales, basis and root must be float64, not {odd[:1]}")

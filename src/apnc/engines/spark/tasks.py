@@ -21,6 +21,8 @@ from apnc.engines.local import LocalChunks, Step
 TRANSIENT = (OSError, MemoryError)
 #: Upper bound on the chunks of a partition; chunk indices of a partition start at a multiple of it.
 MOST_CHUNKS = 1 << 32
+#: Names of the local folders that Spark makes for its executors.
+SPARKS = "blockmgr-*"
 
 Read = Callable[[Iterable[Any], int], Iterator[Chunk]]
 Combine = Callable[[Any, Any], Any]
@@ -174,13 +176,16 @@ def _stored(path: str, position: int) -> Iterator[Chunk]:
 
 @dataclass(frozen=True)
 class Forget:
-    """Task: remove this executor's cached files."""
+    """Task: remove cached files of this executor, and of those that died before it on this machine."""
 
     run_id: str
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Return no rows."""
         for folder in folders_of(self.run_id):
+            # An executor that was killed leaves its folder beside that of its successor until the session ends.
+            for kept in folder.parent.parent.glob(f"{SPARKS}/{folder.name}"):
+                shutil.rmtree(kept, ignore_errors=True)
             shutil.rmtree(folder, ignore_errors=True)
         # Spark kills a worker that does not read its input to the end.
         for _ in batches:
