@@ -39,7 +39,7 @@ print(f"{n:,} users, {friends.nnz // 2:,} friendships")
 
 # %%
 # Up to some 20,000 users, compare rows of the adjacency directly: the cosine of two users' lists of friends. Two users
-# of one circle share few friends in a large network, so this needs many landmarks, and stops working as the network grows.
+# of one circle share few friends in a large network, so this needs many landmarks, and fails as networks grow.
 begin = time.perf_counter()
 km = apnc.KernelKMeans(10, kernel="cosine", n_landmarks=min(2000, n // 4), random_state=0).fit(friends)
 score = normalized_mutual_info_score(circles, km.labels_)

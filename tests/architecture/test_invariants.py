@@ -37,7 +37,7 @@ CONCRETE = {
         *("RadialKernel", "Spectrum", "EditSimilarity", "Jaccard", "ObjectKernel", "FeatureKernel"),
         "TimeWarp",
         *("WeisfeilerLehman", "ShortestPath", "GraphKernel"),
-        *("Record", "Field", "Number", "Category", "Text", "Date"),
+        *("Record", "Field", "Number", "Category", "Date"),
     ),
     "embeddings": ("NystroemEmbedding", "StableEmbedding", "EnsembleEmbedding", "NeighbourEmbedding"),
     "discrepancy": ("Euclidean", "Manhattan"),

@@ -11,7 +11,7 @@ import pytest
 
 from apnc import KernelKMeans, sources
 from apnc.engines.spark import executors
-from apnc.engines.spark.failures import SparkError, reason_of, told_plainly
+from apnc.engines.spark.losses import SparkError, reason_of, told_plainly
 from apnc.progress import Progress
 from tests.spark.conftest import MODE
 from tests.spark.test_engine import in_sparks_cache, local_files, used

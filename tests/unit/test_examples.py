@@ -25,9 +25,8 @@ def test_example(name, tmp_path):
     if name in ("customers", "heartbeats"):
         pytest.importorskip("pandas" if name == "customers" else "matplotlib")
     told = {**os.environ, "ROWS": str(rows), "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / f"{name}.py")], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
-    )  # fmt: skip
+    command = [sys.executable, str(FOLDER / f"{name}.py")]
+    done = subprocess.run(command, cwd=tmp_path, env=told, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert expected in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -201,8 +201,8 @@ def test_descriptions(text, kernel):
     "text",
     ["spectrum(", "spectrum(2,", "nope(1)", "spectrum(bogus=1)", "spectrum(3, 2)", "spectrum(1, 2, 3, 4, 5, 6)",
      "1 + 1", "__import__('os').system('true')", "spectrum.__class__", "(lambda: 1)()", "spectrum(open('x'))",
-     "[jaccard]",     "spectrum(2.5)", "spectrum('a')", "jaccard - jaccard", "jaccard.rbf(1, 2, 3)", "f'{1}'", "spectrum(**{})",
-     "jaccard + 1", "(" * 500, "2 * 3", "spectrum(1 if 1 else 2)"],
+     "[jaccard]", "spectrum(2.5)", "spectrum('a')", "jaccard - jaccard", "jaccard.rbf(1, 2, 3)", "f'{1}'",
+     "spectrum(**{})",     "jaccard + 1", "(" * 500, "2 * 3", "spectrum(1 if 1 else 2)"],
 )  # fmt: skip
 def test_bad_descriptions_are_refused_and_nothing_is_run(text):
     with pytest.raises(ValueError, match=r"^kernel="):

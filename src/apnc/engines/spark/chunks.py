@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from apnc.engines.contract import Chunk
 from apnc.engines.local import Step
 from apnc.engines.spark.executors import all_lost, there_and_lost
-from apnc.engines.spark.failures import told_plainly
+from apnc.engines.spark.losses import told_plainly
 from apnc.engines.spark.session import collected, on_drivers_python, shipped
 from apnc.engines.spark.tasks import (
     Fold,

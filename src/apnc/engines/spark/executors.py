@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
 
-from apnc.engines.spark.failures import SparkError, is_connect
+from apnc.engines.spark.losses import SparkError, is_connect
 
 #: Seconds without any executor after which work is given up: clusters may take minutes to replace machines.
 PATIENCE = 600.0

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from apnc.engines.spark.executors import not_forever
-from apnc.engines.spark.failures import is_connect, told_plainly
+from apnc.engines.spark.losses import is_connect, told_plainly
 from apnc.temporary import temporary_folder
 
 #: Functions of more bytes are sent to a Connect server once, as a file, instead of in every plan.

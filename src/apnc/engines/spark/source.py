@@ -14,7 +14,7 @@ from apnc.engines.local import Layout, Spread
 from apnc.engines.spark.batches import Append, Batches, column_type
 from apnc.engines.spark.chunks import NAME, Rows, SparkChunks
 from apnc.engines.spark.executors import not_forever
-from apnc.engines.spark.failures import told_plainly
+from apnc.engines.spark.losses import told_plainly
 from apnc.engines.spark.session import on_drivers_python, shipped
 from apnc.engines.spark.vector_columns import (
     arrow_type,

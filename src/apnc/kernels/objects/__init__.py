@@ -3,7 +3,7 @@
 from apnc.kernels.family import Kernel
 from apnc.kernels.objects.fields import Category, Date, Number, Text
 from apnc.kernels.objects.graphs import ShortestPath, WeisfeilerLehman
-from apnc.kernels.objects.records import Record
+from apnc.kernels.objects.mixed_records import Record
 from apnc.kernels.objects.series import TimeWarp
 from apnc.kernels.objects.sets import Jaccard
 from apnc.kernels.objects.strings import EditSimilarity, Spectrum
