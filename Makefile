@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 # Attacks, each a target of its own: make torture-input
-TORTURE := kill signals input models numbers memory concurrency
+TORTURE := kill signals input models numbers memory concurrency spark
 .PHONY: help setup demo test lint format bench bench-smoke paper torture $(TORTURE:%=torture-%) clean
 
 help: ## Show this list

@@ -78,30 +78,39 @@ class standalone:
     """A master and two workers of one core each, on loopback."""
 
     def __init__(self, folder):
-        self.folder, self.processes = folder, []
+        self.folder, self.processes, self.url = folder, [], ""
 
     def __enter__(self):
         port = free_port()
-        url = f"spark://127.0.0.1:{port}"
-        self._start("Master", "--port", str(port))
+        self.url = f"spark://127.0.0.1:{port}"
+        self._start("Master", self.folder, "--port", str(port))
         wait_for(port)
-        for number in range(2):
-            self._start("Worker", "-c", "1", "-m", "2g", "-d", str(self.folder / f"worker-{number}"), url)
-        return url
+        for _ in range(2):
+            self.add_worker()
+        return self.url
 
-    def _start(self, role, *options):
+    def add_worker(self):
+        """One more worker, with local folders of its own; its process and these folders."""
+        number = len(self.processes) - 1
+        local = self.folder / f"local-{number}"
+        local.mkdir()
+        work = str(self.folder / f"worker-{number}")
+        return self._start("Worker", local, "-c", "1", "-m", "2g", "-d", work, self.url), local
+
+    def _start(self, role, local, *options):
         import pyspark
 
         home = Path(pyspark.__file__).parent
         env = os.environ | {
             "SPARK_HOME": str(home),
             "SPARK_NO_DAEMONIZE": "1",
-            "SPARK_LOCAL_DIRS": str(self.folder),
+            "SPARK_LOCAL_DIRS": str(local),
         }
         command = [home / "bin/spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}"]
         log = open(self.folder / f"{role}-{len(self.processes)}.log", "w")  # noqa: SIM115
         arguments = [*command, "--host", "127.0.0.1", "--webui-port", "0", *options]
         self.processes.append(subprocess.Popen(arguments, env=env, stdout=log, stderr=log))
+        return self.processes[-1]
 
     def __exit__(self, *_):
         for process in reversed(self.processes):

@@ -197,9 +197,9 @@ def test_large_functions_reach_the_workers(frame_of):
 
 
 def test_a_python_without_apnc_is_named():
-    from apnc.engines.spark.session import _cause
+    from apnc.engines.spark.failures import reason_of
 
-    assert "PYSPARK_PYTHON" in _cause("...\nModuleNotFoundError: No module named 'apnc'\n SQLSTATE")
-    assert _cause("Traceback\n  File x\nOSError: [Errno 28] No space left\n") == (
+    assert "PYSPARK_PYTHON" in reason_of("...\nModuleNotFoundError: No module named 'apnc'\n SQLSTATE")
+    assert reason_of("Traceback\n  File x\nOSError: [Errno 28] No space left\n") == (
         "The Spark job failed: OSError: [Errno 28] No space left"
     )

@@ -120,6 +120,12 @@ def test_the_summary_says_what_the_fit_found(model, expected, vectors):
     assert summary.cluster.columns == ["prediction"]
 
 
+def test_odd_names_of_columns(spark, digits):
+    frame = frame_of(spark, digits[:60]).withColumnRenamed("features", "f.`")
+    model = KernelKMeans(k=2, featuresCol="f.`", predictionCol="p.`", seed=0).fit(frame)
+    assert model.summary.cluster.toArrow().column_names == ["p.`"]
+
+
 def test_one_vector(model, expected, digits):
     assert model.numFeatures == 64
     some = digits[0][:5]

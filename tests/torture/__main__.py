@@ -29,6 +29,9 @@ BATCH_SECONDS = 300.0
 
 def run(attack: Attack, seeds: Sequence[int], again: bool, seconds: float, folder: Path) -> int:
     """Run and record batches; returns the number of failures."""
+    if why := attack.missing():
+        print(f"{attack.name}: skipped, nothing recorded: {why}", flush=True)
+        return 0
     failures, until, left = 0, time.monotonic() + seconds, list(seeds)
     while left and (rest := until - time.monotonic()) > 0:
         done = list(cases(attack, left[:BATCH], min(rest, BATCH_SECONDS)))

@@ -31,6 +31,7 @@ class Attack:
     cpu_seconds : processor time of a case at most; judged in full runs only, since tests share their machine.
     patience : seconds without a finished case after which the process is taken for hanging.
     order : place on the page.
+    missing : says what this machine lacks for the attack, if anything.
 
     """
 
@@ -43,6 +44,7 @@ class Attack:
     cpu_seconds: float | None = None
     patience: float = 900.0
     order: int = 0
+    missing: Callable[[], str | None] = lambda: None
 
 
 def attacks() -> dict[str, Attack]:

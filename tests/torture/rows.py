@@ -25,6 +25,7 @@ def read(attack: str, folder: Path = RESULTS) -> list[Row]:
 
 
 def append(row: Row, folder: Path = RESULTS) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     with open(file_of(row["attack"], folder), "a") as file:
         file.write(json.dumps(row) + "\n")
 

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -334,7 +335,9 @@ SCENES: dict[str, Callable[[random.Random, Path], str]] = {
 
 def tell_where_it_hangs() -> None:
     """Show all threads and exit if this process does not come to an end; a fork needs a watch of its own."""
-    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    # Not dump_traceback_later: in a forked process it waits for ever for a thread of the parent.
+    faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
+    signal.alarm(PATIENCE)
 
 
 def main() -> None:

@@ -1,10 +1,13 @@
 """The same command gives the same bits, whatever memory happens to be in use."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from apnc import KernelKMeans
+from apnc import KernelKMeans, checks
 from apnc.engines.local import Layout
+from apnc.pipeline import Fit, fitted_to_limit
 from apnc.run import budget
 from apnc.run.job import Job
 
@@ -89,20 +92,47 @@ def test_a_limit_that_is_too_small_names_sizes_that_fit(monkeypatch):
     KernelKMeans(3, random_state=0, memory_limit="400MB", max_iter=2, **less).fit(X)
 
 
+def many_rows(tmp_path, n_rows, limit, **options):
+    """A fit of a file that is said to have many rows, before any is read."""
+    np.save(tmp_path / "x.npy", np.zeros((10, 20)))
+    km = KernelKMeans(8, memory_limit=limit, random_state=0, **options)
+    source = km._job(tmp_path / "x.npy", reset=True).source
+    source.n_rows = n_rows
+    return Fit(km._job(source, reset=True), checks.settings_of(km, source))
+
+
 def test_labels_that_go_to_a_file_cost_no_memory(monkeypatch, tmp_path):
     """5 M rows of 20 under 500 MB: labels in memory would not fit, labels in a file do."""
     monkeypatch.setattr(budget, "resident", lambda: 330_000_000)
-    np.save(tmp_path / "x.npy", np.zeros((10, 20)))
-    km = KernelKMeans(8, memory_limit="500MB", random_state=0)
-    source = km._job(tmp_path / "x.npy", reset=True).source
-    source.n_rows = 5_000_000
-    from dataclasses import replace
+    fit = many_rows(tmp_path, 5_000_000, "500MB")
+    fitted = fitted_to_limit(replace(fit, job=replace(fit.job, labels_here=False)))
+    assert fitted.job.problem(fitted.sizes).labels == 0
 
-    from apnc import checks
-    from apnc.pipeline import Fit
-    from apnc.pipeline.samples import within_limit
 
-    job = replace(km._job(source, reset=True), labels_here=False)
-    settings = within_limit(job, checks.settings_of(km, source))
-    job.require(Fit(job, settings).sizes)
-    assert job.problem(Fit(job, settings).sizes).labels == 0
+@pytest.mark.parametrize("limit", [200, 380])
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 1500}, {"embedding": "neighbours"}])
+def test_a_limit_that_fits_no_sizes_names_the_smallest_that_does(monkeypatch, tmp_path, limit, options):
+    """5 M labels in memory: "auto" sizes follow the limit, so that much less than their largest is enough."""
+    monkeypatch.setattr(budget, "resident", lambda: 295_000_000)
+    with pytest.raises(ValueError, match="too small") as refused:
+        fitted_to_limit(many_rows(tmp_path, 5_000_000, f"{limit}MB", **options))
+    assert "would fit" not in str(refused.value)
+    named = int(str(refused.value).split("needs at least ")[1].split("MB")[0])
+    fitted_to_limit(many_rows(tmp_path, 5_000_000, f"{named}MB", **options))
+    with pytest.raises(ValueError, match="too small"):
+        fitted_to_limit(many_rows(tmp_path, 5_000_000, f"{int(0.95 * named)}MB", **options))
+
+
+def test_a_limit_that_is_refused_once_rows_are_counted_names_one_that_is_enough(monkeypatch, tmp_path):
+    """The "auto" sizes of the larger limit are larger, and the number of rows of a CSV file is not known at first."""
+    monkeypatch.setattr(budget, "resident", lambda: 295_000_000)
+    np.savetxt(tmp_path / "x.csv", np.random.default_rng(0).normal(size=(3000, 5)), delimiter=",")
+    plain = Job.problem
+    # Few rows with labels as large as those of many.
+    large = lambda job, sizes: replace(plain(job, sizes), labels=2000 * sizes.n_rows)  # noqa: E731
+    monkeypatch.setattr(Job, "problem", large)
+    for limit in ("400MB", "430MB"):
+        with pytest.raises(ValueError, match="too small") as refused:
+            KernelKMeans(3, random_state=0, memory_limit=limit).fit(tmp_path / "x.csv")
+        named = str(refused.value).split("needs at least ")[1].split(" ")[0]
+        assert KernelKMeans(3, random_state=0, max_iter=2, memory_limit=named).fit(tmp_path / "x.csv")

@@ -77,17 +77,22 @@ def test_the_last_of_overlapping_limits_restores_the_first_setting():
     assert blas_threads() == before
 
 
-def forks(child):
+def forks(child, seconds=FOREVER):
     """Fork, run ``child`` in the new process and return its exit code; a process that hangs is ended at last."""
     pid = os.fork()
     if pid == 0:
-        signal.alarm(FOREVER)
+        signal.alarm(seconds)
         try:
             child()
             os._exit(0)
         finally:
             os._exit(1)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def until_it_waits(fork, happened):
+    """Until a fork waits for BLAS, or has failed to wait."""
+    until(lambda: happened or blas._use.changed._waiters or not fork.is_alive())
 
 
 def until(condition):
@@ -97,25 +102,26 @@ def until(condition):
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize("held", ["BLAS", "the compiler"])
+@pytest.mark.parametrize("held", ["BLAS", "one thread of BLAS", "the compiler"])
 def test_a_fork_waits_for_what_it_must_not_interrupt(held):
     from numba.core.compiler_lock import global_compiler_lock
 
     import apnc.loops.compiled  # noqa: F401
 
-    context = blas.computing() if held == "BLAS" else global_compiler_lock
+    contexts = {
+        "BLAS": blas.computing(),
+        "one thread of BLAS": blas.one_thread(),
+        "the compiler": global_compiler_lock,
+    }
     happened = []
-    with context:
+    with contexts[held]:
         thread = in_thread(lambda: (forks(lambda: None), happened.append("forked")))
-        until(lambda: blas._use.n_forking)
+        until(lambda: blas._use.forking or happened)
+        if held != "the compiler":
+            until_it_waits(thread, happened)
         happened.append("released")
     thread.join()
     assert happened == ["released", "forked"]
-
-
-def test_work_on_one_thread_goes_on_while_a_process_forks():
-    with blas.computing(), blas.one_thread():
-        in_thread(lambda: forks(lambda: None)).join()
 
 
 def test_work_begins_after_a_fork_that_waits():
@@ -133,7 +139,7 @@ def test_work_begins_after_a_fork_that_waits():
     one = in_thread(first)
     until(lambda: blas._use.computing)
     fork = in_thread(lambda: forks(lambda: None))
-    until(lambda: blas._use.n_forking)
+    until(lambda: blas._use.forking)
     other = in_thread(second)
     happened.append("released")
     release.set()
@@ -152,7 +158,7 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     before, entered, leave = blas_threads(), threading.Event(), threading.Event()
 
     def other():
-        with blas.one_thread():
+        with blas.limited():
             entered.set()
             leave.wait()
 
@@ -168,8 +174,8 @@ def test_a_forked_process_has_no_limits_of_threads_that_it_has_not():
     thread.join()
 
 
-def test_stages_that_may_use_several_threads_of_blas_are_known_to_forks(monkeypatch):
-    """Those on the driver; passes over the rows have one thread of BLAS for each worker."""
+def test_stages_that_compute_on_the_driver_are_known_to_forks(monkeypatch):
+    """Those on the driver; in passes over the rows, the chunks on each worker are known."""
     seen = {}
 
     def seeing(stage):

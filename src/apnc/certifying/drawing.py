@@ -112,11 +112,11 @@ def fitting_rows(job: Job, model: Model, asked: Asked, samples: Callable[[int], 
     while asked.n_rows == "auto" and not fits(job, model, samples(n)) and n > ROWS_A_CLUSTER * k:
         n = max(ROWS_A_CLUSTER * k, int(0.8 * n))
 
-    def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
+    def needs(budget: Budget) -> dict[str, float]:
         return memory(replace(job, budget=budget), model, samples(n))
 
     instead = "" if asked.n_rows == "auto" else ', or lower n_rows; "auto" takes as many as fit'
-    job.budget.require(needs, Sizes(0, 0, k, 0, 0), instead)
+    job.budget.require(needs, instead)
     return n
 
 

@@ -103,25 +103,32 @@ def sampling_within_limit(job: Job, settings: Settings) -> Settings:
     """
     if job.budget.limit is None:
         return replace(settings, least_seeding=SAMPLE)
-    few, n = within_limit(job, settings), job.source.n_rows
+    refuse_limit(job, settings)
+    return few_within_limit(job, settings)
+
+
+def few_within_limit(job: Job, settings: Settings) -> Settings:
+    """The settings with as many landmarks and as large a sample as a limit allows; the smallest, if it allows none."""
+    assert job.budget.limit is not None
+    few = within_limit(job, settings)
     nominal, free = replace(job, threads=NOMINAL_THREADS, labels_here=False), job.budget.limit - NOMINAL_BASE
     for size in SAMPLES:
         few = replace(few, least_seeding=size)
         if sum(needs_of(nominal, few, few.at_most(np.inf, 0)).values()) <= free:
             break
-    if sum(needs_of(job, few, few.at_most(n or np.inf, n or 0)).values()) > job.budget.free:
-        refuse_limit(job, replace(settings, least_seeding=SAMPLE))
     return few
 
 
 def refuse_limit(job: Job, settings: Settings) -> None:
-    """Refuse a memory limit; the one that is named suffices for the largest sizes, since it allows larger ones."""
+    """Refuse a memory limit that is too small; the one that is named suffices for the sizes it allows."""
     n = job.source.n_rows
 
-    def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
-        return needs_of(replace(job, budget=budget), settings, sizes)
+    def needs(budget: Budget) -> dict[str, float]:
+        within = replace(job, budget=budget)
+        few = few_within_limit(within, settings)
+        return needs_of(within, few, few.at_most(n or np.inf, n or 0))
 
-    job.budget.require(needs, settings.at_most(n or np.inf, n or 0), "")
+    job.budget.require(needs)
 
 
 def needs_of(job: Job, settings: Settings, sizes: Sizes) -> dict[str, float]:

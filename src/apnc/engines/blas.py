@@ -1,10 +1,14 @@
-"""Limit BLAS to one thread while our own threads do the work, and fork only while no call uses several.
+"""Limit BLAS to one thread while our own threads do the work, and fork only while no other thread calls BLAS.
 
 OpenBLAS ends its threads before a fork. One that is at work for another thread misses the order, and the fork waits for
-it forever, with the whole interpreter. So a fork waits for work that may use several threads of BLAS; work that is
-limited to one goes on meanwhile.
+it forever, with the whole interpreter. And every call, on one thread too, holds a lock for a moment; a process that is
+forked then finds it locked for ever. So a fork waits for work that may call BLAS, and new work waits for the fork.
 """
 
+# The hooks of these two are registered before ours and so run after them: a fork must not hold their locks while it
+# waits for work that may need them.
+import concurrent.futures.thread  # noqa: F401
+import logging  # noqa: F401
 import os
 import threading
 from collections import Counter
@@ -22,7 +26,7 @@ PATIENCE = 120.0
 
 
 class _Use:
-    """Who uses BLAS: how many contexts each thread is in, and how many threads wait to fork."""
+    """Who uses BLAS: how many contexts each thread is in, and which threads are about to fork."""
 
     def __init__(self) -> None:
         # Reentrant, as the garbage collector may end the context of a forgotten generator at any moment.
@@ -30,11 +34,12 @@ class _Use:
         self.computing: Counter[int] = Counter()
         self.limiting: Counter[int] = Counter()
         self.limit: Any = None
-        self.n_forking = 0
+        self.forking: set[int] = set()
 
     def wait_for_forks(self) -> None:
-        """Wait until no thread is about to fork."""
-        self.changed.wait_for(lambda: not self.n_forking)
+        """Wait until no other thread is about to fork."""
+        thread = threading.get_ident()
+        self.changed.wait_for(lambda: not self.forking - {thread})
 
     def leave(self, counter: Counter[int], thread: int) -> None:
         """End a context of a thread."""
@@ -43,9 +48,9 @@ class _Use:
             del counter[thread]
         self.changed.notify_all()
 
-    def may_be_forked_by(self, thread: int) -> bool:
-        """Whether no other thread may be in a call that uses several threads of BLAS."""
-        return not self.computing.keys() - self.limiting.keys() - {thread}
+    def may_be_forked(self) -> bool:
+        """Whether no thread may be in a call of BLAS; those that are about to fork are not."""
+        return not self.computing.keys() - self.forking
 
     def of_child(self, thread: int) -> "_Use":
         """The same in a forked process, where only this thread goes on."""
@@ -82,7 +87,7 @@ _use = _Use()
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Context for work that may use several threads of BLAS; a fork waits for its end, or for ``one_thread`` in it."""
+    """Context for work that may call BLAS; a fork by another thread waits for its end, or for ``waiting`` in it."""
     thread = threading.get_ident()
     with _use.changed:
         if thread not in _use.computing:
@@ -96,7 +101,30 @@ def computing() -> Iterator[None]:
 
 
 @contextmanager
+def waiting() -> Iterator[None]:
+    """Context in which this thread waits for others and computes nothing, so that a fork need not wait for it."""
+    thread = threading.get_ident()
+    with _use.changed:
+        n_contexts = _use.computing.pop(thread, 0)
+        _use.changed.notify_all()
+    try:
+        yield
+    finally:
+        with _use.changed:
+            if n_contexts:
+                _use.wait_for_forks()
+                _use.computing[thread] += n_contexts
+
+
+@contextmanager
 def one_thread() -> Iterator[None]:
+    """Context for work with one thread of BLAS."""
+    with computing(), limited():
+        yield
+
+
+@contextmanager
+def limited() -> Iterator[None]:
     """Limit BLAS to one thread; contexts may overlap, and the last to end restores the original setting."""
     # The number of BLAS threads belongs to the process, so overlapping contexts of all threads share one limit.
     thread = threading.get_ident()
@@ -104,11 +132,13 @@ def one_thread() -> Iterator[None]:
         if not _use.limiting:
             _use.set()
         _use.limiting[thread] += 1
-        _use.changed.notify_all()
     try:
         yield
     finally:
-        _end_limit(thread)
+        with _use.changed:
+            _use.leave(_use.limiting, thread)
+            if not _use.limiting:
+                _use.lift()
 
 
 @contextmanager
@@ -119,17 +149,6 @@ def no_openmp() -> Iterator[None]:
         yield
 
 
-def _end_limit(thread: int) -> None:
-    with _use.changed:
-        try:
-            if thread in _use.computing and thread == threading.get_ident():
-                _use.wait_for_forks()
-        finally:
-            _use.leave(_use.limiting, thread)
-            if not _use.limiting:
-                _use.lift()
-
-
 @cache
 def _controller() -> ThreadpoolController:
     """The controller of the BLAS libraries, cached because finding them takes milliseconds."""
@@ -137,17 +156,19 @@ def _controller() -> ThreadpoolController:
 
 
 def _before_fork() -> None:
-    thread = threading.get_ident()
-    _use.changed.acquire()
-    _use.n_forking += 1
-    _use.changed.wait_for(lambda: _use.may_be_forked_by(thread), PATIENCE)
-    # Only now: what was waited for may have needed them.
-    acquire_locks()
+    try:
+        with _use.changed:
+            _use.forking.add(threading.get_ident())
+            _use.changed.wait_for(_use.may_be_forked, PATIENCE)
+        # Only now: what was waited for may have needed them.
+        acquire_locks()
+    finally:
+        _use.changed.acquire()
 
 
 def _after_fork_in_parent() -> None:
     release_locks()
-    _use.n_forking -= 1
+    _use.forking.discard(threading.get_ident())
     _use.changed.notify_all()
     _use.changed.release()
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from apnc.engines.blas import one_thread
+from apnc.engines.blas import computing, limited, waiting
 from apnc.engines.chunk_files import ChunkStore
 from apnc.engines.contract import Chunk, Chunks, RowRange, SourceRows
 from apnc.engines.spill import Kept
@@ -114,14 +114,16 @@ class LocalChunks:
 
     def _run(self, fn: Callable[[Chunk], T]) -> Iterator[T]:
         def work(chunk: Chunk) -> tuple[int, T]:
-            for step in self.steps:
-                chunk = step(chunk)
-            return len(chunk.weights), fn(chunk)
+            with computing():
+                for step in self.steps:
+                    chunk = step(chunk)
+                return len(chunk.weights), fn(chunk)
 
-        with one_thread(), ThreadPoolExecutor(self.threads) as pool:
+        with limited(), _pool(self.threads) as pool:
             for n_rows, result in _in_order(pool, work, self.read, in_flight(self.threads)):
                 if self.progress is not None:
-                    self.progress(n_rows)
+                    with waiting():
+                        self.progress(n_rows)
                 yield result
 
 
@@ -173,23 +175,40 @@ class StoredOrComputed:
         return chunk
 
 
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """A thread pool that has ended its work when the context ends."""
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool
+    finally:
+        # Its threads may wait for a fork, which must not wait for this one.
+        with waiting():
+            pool.shutdown()
+
+
 def _in_order(
     pool: ThreadPoolExecutor, work: Callable[[Chunk], T], chunks: Iterable[Chunk], at_once: int
 ) -> Iterator[T]:
     """Results in index order with at most ``at_once`` chunks in flight, so that memory is bounded."""
-    waiting: deque[Future[T]] = deque()
+    submitted: deque[Future[T]] = deque()
     try:
         for chunk in chunks:
-            if len(waiting) >= at_once:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(work, chunk))
+            if len(submitted) >= at_once:
+                yield _result(submitted.popleft())
+            submitted.append(pool.submit(work, chunk))
             # Otherwise the loop variable would keep the chunk alive while the next one is read.
             del chunk
-        while waiting:
-            yield waiting.popleft().result()
+        while submitted:
+            yield _result(submitted.popleft())
     finally:
-        for future in waiting:
+        for future in submitted:
             future.cancel()
+
+
+def _result(future: Future[T]) -> T:
+    with waiting():
+        return future.result()
 
 
 def _itself(chunk: Chunk) -> Chunk:

@@ -11,12 +11,12 @@ import numpy as np
 from apnc.checks import fit as checks
 from apnc.clustering.lloyd import LloydResult, Write, assign_all, label_into, lloyd
 from apnc.clustering.seeding import most_passes
-from apnc.engines.blas import computing
+from apnc.engines.blas import computing, waiting
 from apnc.pipeline import resuming
 from apnc.pipeline.alignment import label_passes
 from apnc.pipeline.coefficients import fit_coefficients
 from apnc.pipeline.linking import compare_rows, make_landmarks
-from apnc.pipeline.samples import draw_samples, fitted_to_limit
+from apnc.pipeline.samples import draw_samples, fitted_to_limit, require_limit
 from apnc.pipeline.start import start_centroids
 from apnc.pipeline.state import Fit, choose_landmarks
 from apnc.progress import SILENT
@@ -26,12 +26,21 @@ from apnc.sampling import Sample
 from apnc.settings import Settings
 from apnc.typing import Array
 
-__all__ = ["STAGES", "Fit", "Stage", "embedded_sample", "fit", "fitted_to_limit", "stages_of"]
+__all__ = [
+    "STAGES",
+    "Fit",
+    "Stage",
+    "embedded_sample",
+    "fit",
+    "fitted_to_limit",
+    "require_limit",
+    "stages_of",
+]
 
 
 def embed_rows(fit: Fit) -> Fit:
     """Algorithm 1: embed every row once, and cache the result."""
-    fit.job.require(fit.sizes)
+    require_limit(fit.job, fit.settings, fit.sizes)
     if fit.comparison is None:
         data = fit.data_kept(partial(resuming.check_embedded, fit))
         Y = fit.embedding.embed(data.chunks, data.dtype)
@@ -61,9 +70,11 @@ def tell(fit: Fit, n_iter: int, shift: float, inertia: float, centroids: Array) 
     """Report an iteration; listeners can get the attributes the estimator would have if the fit ended here."""
 
     def state() -> dict[str, Any]:
-        return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
+        with computing():
+            return fit.at(centroids, n_iter, inertia, np.zeros(len(centroids))).attributes()
 
-    return fit.job.progress.iteration(n_iter, fit.settings.max_iter, shift, inertia, state)
+    with waiting():
+        return fit.job.progress.iteration(n_iter, fit.settings.max_iter, shift, inertia, state)
 
 
 def clustered(fit: Fit) -> bool:
@@ -229,7 +240,7 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
             continue
         if state.job.progress is not SILENT:
             stage.announce(state)
-        # Stages over the rows run on the engine's threads, each with one thread of BLAS: a fork need not wait for them.
+        # Stages over the rows compute on the engine's threads; a fork waits for those, but not for rows to be read.
         with nullcontext() if stage.grows.startswith("rows") else computing():
             state = stage.run(state)
         if keeps and stage.adds:

@@ -9,6 +9,7 @@ from apnc.embeddings.family import Request
 from apnc.engines.contract import Chunks
 from apnc.pipeline.coefficients import resolved_kernel
 from apnc.pipeline.resuming import check_compared
+from apnc.pipeline.samples import require_limit
 from apnc.pipeline.state import Fit, choose_landmarks, n_landmarks
 from apnc.scaling import Scale
 from apnc.settings import derive
@@ -42,7 +43,7 @@ def make_landmarks(fit: Fit) -> Fit:
 def compare_rows(fit: Fit) -> Fit:
     """One pass: every row is compared with the landmarks once, and the result is kept."""
     assert fit.comparison is not None
-    fit.job.require(fit.sizes)
+    require_limit(fit.job, fit.settings, fit.sizes)
     work, room = fit.comparison.work_bytes(fit.job.source.held), fit.job.room(fit.sizes) / 2
     data = fit.job.data(work, room, "neighbours", partial(check_compared, fit))
     rows = data.chunks if fit.drawn.scaling is None else data.chunks.map(Scale(fit.drawn.scaling, data.dtype))

@@ -8,10 +8,10 @@ import numpy as np
 from apnc.checks import fit as checks
 from apnc.engines.contract import Data
 from apnc.pipeline.state import Drawn, Fit
-from apnc.run.budget import NOMINAL_BASE, largest_that_fit
+from apnc.run.budget import NOMINAL_BASE, Budget, largest_that_fit
 from apnc.run.job import Job
 from apnc.sampling import Census, OpaqueObjectError, content_hash, draw, row_number_hash
-from apnc.settings import Settings, derive
+from apnc.settings import Settings, Sizes, derive
 
 #: Number of threads assumed when "auto" sizes are fitted to a limit, so that they do not depend on the machine.
 NOMINAL_THREADS = 4
@@ -36,18 +36,39 @@ def draw_samples(fit: Fit) -> Fit:
     fit = replace(fit, drawn=drawn)
     checks.warn_if_capped(fit.settings.n_landmarks, len(drawn.samples["landmarks"]))
     checks.warn_if_shrunk(fit.settings, drawn.census.sketches["landmarks"].n_distinct)
-    if job.budget.limit is not None:
-        job.require(fit.sizes)
+    require_limit(job, fit.settings, fit.sizes)
     return fit
 
 
 def fitted_to_limit(fit: Fit) -> Fit:
     """The fit with "auto" sizes reduced to the memory limit; a limit that allows none is refused."""
     fitted = replace(fit, settings=within_limit(fit.job, fit.settings))
-    if not fit.job.allows(fitted.sizes):
-        # The message must name a limit that suffices for the unreduced sizes, since a larger limit allows larger sizes.
-        fit.job.require(fit.sizes)
+    require_limit(fit.job, fitted.settings, fitted.sizes)
     return fitted
+
+
+def require_limit(job: Job, settings: Settings, sizes: Sizes) -> None:
+    """Refuse a memory limit that is too small for a fit; name sizes that fit, and a limit that a new fit accepts."""
+    if job.allows(sizes):
+        return
+    most = replace(settings, most_landmarks=np.inf, most_components=np.inf)
+    # A new fit is judged before it reads a row, and again with the number of rows, whose labels may stay in memory.
+    before = job.source.n_rows or np.inf
+    n_rows = sizes.n_rows or (job.source.count()[0] if job.labels_here and not job.source.remote else 0)
+
+    def bound(settings: Settings) -> Sizes:
+        return settings.at_most(before, n_rows)
+
+    def needs(budget: Budget) -> dict[str, float]:
+        within = replace(job, budget=budget)
+        return within.needs(bound(within_limit(within, most)))
+
+    def asked(less: Sizes) -> dict[str, float]:
+        fixed = replace(most, n_landmarks=less.n_landmarks, n_components=less.n_components)
+        return job.needs(bound(fixed))
+
+    l, m = largest_that_fit(asked, sizes, job.budget.free)  # noqa: E741
+    job.budget.require(needs, f", or ask for less: n_landmarks={l}, n_components={m} would fit" if l else "")
 
 
 def within_limit(job: Job, settings: Settings) -> Settings:

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from apnc.engines.local import CHUNK_BYTES
 from apnc.parameters.rules import parse_bytes
@@ -106,12 +105,6 @@ def _of_group(group: Path, limit_file: str, used_file: str, cache: tuple[str, ..
     return float("inf") if limit.strip() == "max" else max(0.0, float(limit) - max(0.0, held))
 
 
-class Needs(Protocol):
-    """Memory needed by a fit of given sizes within a budget, by part."""
-
-    def __call__(self, sizes: Sizes, budget: "Budget") -> dict[str, float]: ...
-
-
 @dataclass(frozen=True)
 class Budget:
     """The memory that a fit may use.
@@ -147,27 +140,20 @@ class Budget:
         share = CHUNK_BYTES if self.limit is None else (self.limit - NOMINAL_BASE) // CHUNKS_OF_LIMIT
         return max(LEAST_CHUNK_BYTES, min(CHUNK_BYTES, share))
 
-    def require(self, needs: Needs, sizes: Sizes, instead: str | None = None) -> None:
-        """Refuse a limit that is too small; name a sufficient limit, and what to do instead: None: smaller sizes."""
-        parts = needs(sizes, self)
-        if self.limit is None or sum(parts.values()) <= self.free:
+    def require(self, needs: Callable[["Budget"], dict[str, float]], instead: str = "") -> None:
+        """Refuse a limit below what is needed within it, by part; name a sufficient limit, and what to do instead."""
+        if self.limit is None or sum(needs(self).values()) <= self.free:
             return
-        # A larger limit allows larger chunks and so raises the need: iterate to a limit that suffices for itself.
+        # A larger limit allows larger chunks and sizes and so raises the need: iterate to one that suffices for itself.
         enough = self
-        while (least := self.base + sum(needs(sizes, enough).values())) > (enough.limit or 0):
+        while (least := self.base + sum(needs(enough).values())) > (enough.limit or 0):
             enough = replace(self, limit=int(1.02 * least))
-        parts = needs(sizes, enough)
+        parts = needs(enough)
         shown = ", ".join(f"{name} {show_bytes(size)}" for name, size in parts.items() if size >= 10**6)
         raise ValueError(
             f"memory_limit={show_bytes(self.limit)} is too small: this needs at least {show_bytes(enough.limit or 0)} "
-            f"({show_bytes(self.base)} already in use; {shown}). Raise the "
-            f"limit{self._instead(needs, sizes) if instead is None else instead}."
+            f"({show_bytes(self.base)} already in use; {shown}). Raise the limit{instead}."
         )
-
-    def _instead(self, needs: Needs, sizes: Sizes) -> str:
-        """Advice: sizes that the limit would allow."""
-        l, m = largest_that_fit(partial(needs, budget=self), sizes, self.free)  # noqa: E741
-        return f", or ask for less: n_landmarks={l}, n_components={m} would fit" if l else ""
 
 
 NO_LIMIT = Budget()

@@ -134,7 +134,7 @@ def forecast(job: Job, settings: Settings) -> Forecast:
     n, counted = job.source.count()
     settings = pipeline.fitted_to_limit(Fit(job, settings)).settings
     sizes = settings.at_most(n, n)
-    job.require(sizes)
+    pipeline.require_limit(job, settings, sizes)
     start_up, rehearsal = rehearse(job, settings, sizes.n_landmarks)
     stages = pipeline.stages_of(settings)
     sizes = replace(sizes, n_components=_components(sizes, rehearsal))

@@ -69,11 +69,6 @@ class Job:
         size = CHUNK_BYTES if self.budget.limit is None else self.budget.chunk_bytes
         return Layout(work_bytes, self.threads, size, room, on_rows)
 
-    def require(self, sizes: Sizes) -> None:
-        """Refuse a memory limit that is too small for the whole fit."""
-        if self.budget.limit is not None:
-            self.budget.require(self.needs, sizes)
-
     def require_to_apply(
         self, n_landmarks: int, n_components: int, cost: costs.Cost = costs.applying
     ) -> None:
@@ -82,19 +77,18 @@ class Job:
             return
         sizes = Sizes(n_landmarks, n_components, 0, self.source.n_rows or 0, 0)
 
-        def needs(sizes: Sizes, budget: Budget) -> dict[str, float]:
+        def needs(budget: Budget) -> dict[str, float]:
             return cost(replace(self, budget=budget).problem(sizes))
 
-        self.budget.require(needs, sizes, instead="")
+        self.budget.require(needs)
 
     def allows(self, sizes: Sizes) -> bool:
         """Whether a fit of these sizes stays within the memory limit."""
         return self.budget.limit is None or sum(self.needs(sizes).values()) <= self.budget.free
 
-    def needs(self, sizes: Sizes, budget: Budget | None = None) -> dict[str, float]:
-        """Memory of the stage that needs the most, by part; within ``budget`` instead of its own if given."""
-        job = self if budget is None else replace(self, budget=budget)
-        return costs.most(job.problem(sizes))
+    def needs(self, sizes: Sizes) -> dict[str, float]:
+        """Memory of the stage that needs the most, by part."""
+        return costs.most(self.problem(sizes))
 
     def problem(self, sizes: Sizes) -> costs.Problem:
         """What the memory of a fit of these sizes depends on."""
@@ -127,3 +121,5 @@ class Job:
         except MissingValuesError:
             layout = self.layout(8 * self.source.held)
             refuse_missing(self.source, layout.rows_per_chunk(None, self.source.read_bytes))
+            # Rows that a remote frame computes anew may be other ones.
+            raise

@@ -45,7 +45,8 @@ def _there(source: Any, piece: Piece, rows: Any, weights: Array | None) -> Decod
     if not missing.any():
         return Decoded(rows, weights)
     if not source.drop_null:
-        raise MissingValuesError(piece.where)
+        first = _first(source, piece, rows, int(missing.argmax()))
+        raise MissingValuesError(f"{first} is missing. Fill it in, or skip such rows: {source.skipping}.")
     kept = np.flatnonzero(~missing)
     return Decoded(take(rows, kept), None if weights is None else weights[kept], kept)
 
@@ -85,21 +86,30 @@ def _rows_with_nan(rows: Any) -> Array:
 
 @dataclass(frozen=True)
 class Missing:
-    """Number of missing values by column (the last one: weights), and number of rows with any."""
+    """Missing values by column (the last one: weights), rows with any, and the place of the first."""
 
     counts: Array
     rows: int
+    first: str = ""
 
     def __add__(self, other: "Missing") -> "Missing":
-        return Missing(self.counts + other.counts, self.rows + other.rows)
+        return Missing(self.counts + other.counts, self.rows + other.rows, self.first or other.first)
 
 
 def missing_in(source: Any, piece: Piece) -> Missing:
     """Missing values of a piece."""
     rows, weights = source.matrix(piece)
     unweighted = np.zeros(piece.n_rows, dtype=bool) if weights is None else np.isnan(weights)
-    affected = int((_rows_with_nan(rows) | unweighted).sum())
-    return Missing(np.append(_nan_by_column(rows), unweighted.sum()), affected)
+    affected = _rows_with_nan(rows) | unweighted
+    first = _first(source, piece, rows, int(affected.argmax())) if affected.any() else ""
+    return Missing(np.append(_nan_by_column(rows), unweighted.sum()), int(affected.sum()), first)
+
+
+def _first(source: Any, piece: Piece, rows: Any, row: int) -> str:
+    """Place and column of the first missing value of a row."""
+    (among,) = np.nonzero(_nan_by_column(rows[row : row + 1]))
+    column = source.column_names()[int(among[0])] if len(among) else "the weight"
+    return f"{source.place(piece, row)}: {column}"
 
 
 def _nan_by_column(rows: Any) -> Array:
@@ -111,11 +121,14 @@ def _nan_by_column(rows: Any) -> Array:
 
 
 def refuse_missing(source: Any, n_rows: int) -> None:
-    """Raise an error that counts missing values by column; the source is read in pieces of ``n_rows``."""
+    """Raise an error that counts missing values by column, if any; the source is read in pieces of ``n_rows``."""
     missing = source.count_missing(n_rows)
+    if not missing.rows:
+        return
     names = [*source.column_names(), "the weights"]
     counts = {name: int(count) for name, count in zip(names, missing.counts, strict=True) if count}
-    raise SourceError(f"{missing_values(source.name, counts, missing.rows)} {source.skipping}.")
+    said = f"{missing_values(source.name, counts, missing.rows)} {source.skipping}."
+    raise SourceError(f"{said} The first is at {missing.first}.")
 
 
 def missing_values(where: str, counts: Mapping[str, int], n_rows: int) -> str:

@@ -11,6 +11,7 @@ from pyspark.ml.util import MLReadable, MLWritable
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from apnc.engines.spark.source import quoted
 from apnc.outputs import LABEL
 from apnc.spark.params import FaceParams
 from apnc.spark.schema import open_features
@@ -138,4 +139,4 @@ class ClusterSummary:
     @property
     def cluster(self) -> Any:
         """The column of clusters alone."""
-        return self.predictions.select(self.predictionCol)
+        return self.predictions.select(quoted(self.predictionCol))

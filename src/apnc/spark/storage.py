@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 import pyarrow as pa
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
 
-from apnc.engines.spark.session import is_connect
+from apnc.engines.spark.failures import is_connect
 from apnc.estimators.saving import read_estimator
 from apnc.persistence import Container, Functions, ModelFileError
 from apnc.persistence.functions import import_name

@@ -54,8 +54,7 @@ ATTACK = Attack(
     holds="right results or a clear error, and an end",
     full=200,
     case=case,
-    # Not the forks while another thread fits: they still hang at times.
-    share=tuple(seed for seed, name in enumerate(NAMES) if name != "fork while fitting"),
+    share=tuple(range(len(NAMES))),
     patience=2400.0,
     order=7,
 )

@@ -10,7 +10,7 @@ import pyarrow as pa
 from apnc.engines.contract import Chunk, SourceRows
 from apnc.engines.local import Step
 from apnc.engines.spark.chunks import NAME
-from apnc.engines.spark.tasks import MOST_CHUNKS
+from apnc.engines.spark.tasks import MOST_CHUNKS, partition
 from apnc.sources.pieces import Piece
 from apnc.sources.table_readers import Place
 from apnc.sources.tables import Packed
@@ -22,16 +22,20 @@ SCALARS = {np.dtype(np.int32): "int", np.dtype(np.float32): "float", np.dtype(np
 
 @dataclass(frozen=True)
 class Batches:
-    """Splits the Arrow batches of a partition into chunks of at most ``n_rows`` rows, which carry ``ids``."""
+    """Splits the Arrow batches of a partition into chunks of at most ``n_rows`` rows, which carry ``ids``.
+
+    ``names`` are those of the columns, which arrive by number.
+    """
 
     n_rows: int
+    names: tuple[str, ...]
     ids: tuple[str, ...] = ()
 
-    def __call__(self, batches: Iterable[Any], position: int) -> Iterator[Chunk]:
-        index, start = position * MOST_CHUNKS, 0
+    def __call__(self, batches: Iterable[Any], position: int, start: int = 0) -> Iterator[Chunk]:
+        index = position * MOST_CHUNKS
         for batch in batches:
             for first in range(0, batch.num_rows, self.n_rows):
-                rows = batch.slice(first, self.n_rows)
+                rows = pa.RecordBatch.from_arrays(batch.slice(first, self.n_rows).columns, self.names)
                 place = Place(f"{NAME}, partition {position}")
                 piece = Piece(Packed([rows], [(place, start)]), start, rows.num_rows, place.text)
                 stop, ids = start + rows.num_rows, rows.select(self.ids) if self.ids else None
@@ -51,16 +55,18 @@ class Append:
 
     def run(self, columns: Iterator[Any]) -> Iterator[Any]:
         """Arrow arrays, batch by batch."""
+        start = 0
         for arrays in columns:
             batch = pa.RecordBatch.from_arrays([arrays] if len(self.names) == 1 else list(arrays), self.names)
-            yield self._of(batch)
+            yield self._of(batch, start)
+            start += batch.num_rows
 
-    def _of(self, batch: Any) -> Any:
+    def _of(self, batch: Any, start: int) -> Any:
         from apnc.engines.blas import one_thread
 
         found = []
         with one_thread():
-            for chunk in Batches(self.n_rows)([batch], 0):
+            for chunk in Batches(self.n_rows, self.names)([batch], partition(), start):
                 for step in self.steps:
                     chunk = step(chunk)
                 found.append(chunk.rows)

@@ -6,13 +6,15 @@ executor is lost.
 """
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from apnc.engines.contract import Chunk
 from apnc.engines.local import Step
+from apnc.engines.spark.executors import all_lost, there_and_lost
+from apnc.engines.spark.failures import told_plainly
 from apnc.engines.spark.session import collected, on_drivers_python, shipped
 from apnc.engines.spark.tasks import (
     Fold,
@@ -68,10 +70,8 @@ class SparkChunks:
         for _ in range(RENEWALS):
             found = Outcome(lost=(-1,))
             for attempt in range(TRIES):
-                frame = self.rows.frame
                 # Spark runs a task away from its files if their executor stays busy: retry only those partitions.
-                if attempt:
-                    frame = frame.where(frame["position"].isin(list(found.lost)))
+                frame = self.rows.only(found.lost) if attempt else self.rows.frame
                 found = join([replace(found, lost=()), self._outcome(frame, fold)], combine)
                 if not found.lost:
                     return _value(found)
@@ -93,7 +93,7 @@ class SparkChunks:
         """The combined outcome of all partitions; tasks combine while there are too many for the driver."""
         from pyspark.sql.functions import spark_partition_id
 
-        with on_drivers_python(frame):
+        with told_plainly(frame), on_drivers_python(frame):
             outcomes = frame.mapInArrow(shipped(frame, fold).run, "outcome binary")
             for level in range(self.rows.levels):
                 position = spark_partition_id() if level == 0 else outcomes["position"]
@@ -121,6 +121,11 @@ class Rows:
     def __init__(self, frame: Any):
         self.frame = frame
 
+    def only(self, positions: Iterable[int]) -> Any:
+        """The rows of an index for these partitions."""
+        with told_plainly(self.frame):
+            return self.frame.where(self.frame["position"].isin(list(positions)))
+
     def renew(self) -> None:
         """Nothing to do: a DataFrame has no cached files to lose."""
 
@@ -145,11 +150,12 @@ class Index(Rows):
         """Compute and cache all chunks, replacing an earlier cache."""
         self._forget()
         source = self._chunks.rows.frame
-        with on_drivers_python(source):
+        with told_plainly(source), on_drivers_python(source):
             task = shipped(source, Keep(Work(self._chunks.read, self._chunks.steps), self._run_id))
             columns = "position long, path string, outcome binary"
             self._cached = source.mapInArrow(task.run, columns).persist()
-        kept = collected(self._cached.select("position", "outcome"))
+            outcomes = self._cached.select("position", "outcome")
+        kept = collected(outcomes)
         self._complete = True
         failed = next((outcome.errors[0] for outcome in unpacked(kept) if outcome.errors), None)
         if failed is not None:
@@ -159,17 +165,27 @@ class Index(Rows):
     def release(self) -> None:
         """Remove the files and the index."""
         # A session that has ended has removed both by itself, and a failure here must not hide the original error.
-        with suppress(Exception):
-            self._remove_files()
+        for _ in range(TRIES):
+            with suppress(Exception):
+                self._remove_files()
+                break
         with suppress(Exception):
             self._forget()
 
     def _remove_files(self) -> None:
         """Run removal tasks on the executors."""
         source = self._chunks.rows.frame
-        # Using an index whose computation failed would compute it again, so plain tasks search the executors instead.
-        tasks = self._cached if self._complete else source.sparkSession.range(0, CLEANERS, 1, CLEANERS)
-        with on_drivers_python(source):
+        if all_lost(source):
+            return
+        if self._complete:
+            self._remove_by(self._cached)
+        # Using an index whose computation failed would compute it again, and an index does not know of files that a
+        # lost executor has left on its machine: plain tasks search the executors.
+        if not self._complete or there_and_lost(source)[1]:
+            self._remove_by(source.sparkSession.range(0, CLEANERS, 1, CLEANERS))
+
+    def _remove_by(self, tasks: Any) -> None:
+        with on_drivers_python(tasks):
             forgotten = tasks.mapInArrow(Forget(self._run_id).run, "position long")
         collected(forgotten)
 

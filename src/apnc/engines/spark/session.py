@@ -1,9 +1,8 @@
-"""Details of Spark sessions: the workers' interpreter, shipping functions to them, and error messages."""
+"""Details of Spark sessions: the workers' interpreter, shipping functions to them, and collecting results."""
 
 import hashlib
 import os
 import pickle
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,21 +12,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from apnc.engines.spark.executors import not_forever
+from apnc.engines.spark.failures import is_connect, told_plainly
 from apnc.temporary import temporary_folder
 
 #: Functions of more bytes are sent to a Connect server once, as a file, instead of in every plan.
 LARGE = 1 << 20
 #: Held while a session's interpreter for functions is replaced.
 CHOOSING = Lock()
-
-
-class SparkError(RuntimeError):
-    """A failed Spark job; the message names the cause."""
-
-
-def is_connect(frame: Any) -> bool:
-    """Whether a DataFrame belongs to a Spark Connect session."""
-    return ".connect." in type(frame).__module__
 
 
 @contextmanager
@@ -88,31 +80,5 @@ def _fetched(name: str) -> Any:
 
 def collected(frame: Any) -> Any:
     """A small DataFrame as an Arrow table."""
-    try:
+    with told_plainly(frame), not_forever(frame):
         return frame.toArrow()
-    except _failures(frame) as error:
-        raise SparkError(_cause(str(error))) from None
-
-
-def _failures(frame: Any) -> tuple[type[Exception], ...]:
-    """Exceptions of a failed job; classic Spark lets some Java errors through."""
-    from pyspark.errors import PySparkException
-
-    if is_connect(frame):
-        return (PySparkException,)
-    from py4j.protocol import Py4JJavaError
-
-    return PySparkException, Py4JJavaError
-
-
-def _cause(message: str) -> str:
-    """The line of a failed job's message that names the reason."""
-    if "No module named 'apnc'" in message:
-        return (
-            "Spark's Python workers do not have apnc. Install it where they run, or set PYSPARK_PYTHON to a Python "
-            "that has it before the session starts."
-        )
-    # The last exception in Spark's report is the root cause.
-    raised = re.findall(r"^([\w.]*(?:Error|Exception|Interrupt)): (.*)$", message, re.M)
-    reason = ": ".join(raised[-1]) if raised else message.strip().splitlines()[0]
-    return f"The Spark job failed: {reason}"

@@ -13,6 +13,8 @@ from apnc.engines.contract import Chunk, Data
 from apnc.engines.local import Layout, Spread
 from apnc.engines.spark.batches import Append, Batches, column_type
 from apnc.engines.spark.chunks import NAME, Rows, SparkChunks
+from apnc.engines.spark.executors import not_forever
+from apnc.engines.spark.failures import told_plainly
 from apnc.engines.spark.session import on_drivers_python, shipped
 from apnc.engines.spark.vector_columns import (
     arrow_type,
@@ -29,9 +31,12 @@ from apnc.sources.table_columns import Request, absent
 from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import TableSource, request_of
 from apnc.typing import Array
+from apnc.wording import told
 
 #: Rough memory of an object, whose actual size is unknown.
 OBJECT_BYTES = 10_000
+#: Characters of an id that messages show.
+ID = 60
 #: Rows inspected to decide whether vectors are mostly zeros.
 LOOK = 100
 
@@ -46,11 +51,12 @@ def open_frame(
 ) -> Source:
     """A Spark DataFrame as a source; ``object_field`` names a column whose values are the instances."""
     request = request_of(columns, exclude, id_columns, weight_column)
-    if object_field is not None:
-        return FrameObjects(frame, object_field, request)
-    found = _vectors(frame, {*request.exclude, *request.ids}) if request.columns is None else None
-    request = request if found is None else replace(request, columns=found, exclude=())
-    return FrameSource(NAME, [partial(FramePart, frame)], request, drop_null=False)
+    with told_plainly(frame):
+        if object_field is not None:
+            return FrameObjects(frame, object_field, request)
+        found = _vectors(frame, {*request.exclude, *request.ids}) if request.columns is None else None
+        request = request if found is None else replace(request, columns=found, exclude=())
+        return FrameSource(NAME, [partial(FramePart, frame)], request, drop_null=False)
 
 
 def _vectors(frame: Any, taken: set[str]) -> tuple[str] | None:
@@ -98,13 +104,29 @@ class Remote(Source):
     def chunks(self, n_rows: int, ids: tuple[str, ...] = ()) -> SparkChunks:
         """Chunks of at most ``n_rows`` undecoded rows, which carry the columns ``ids``."""
         # Columns read in the same pass: in another one, partitions need not have the same rows in the same order.
-        columns = map(quoted, dict.fromkeys((*self.used, *ids)))
-        return SparkChunks(Rows(self.frame.select(*columns)), Batches(n_rows, ids))
+        from pyspark.sql.functions import col
+
+        # Tasks get columns by number: Spark's mapInArrow does not take all names, such as those with backticks.
+        with told_plainly(self.frame):
+            numbered = [col(quoted(name)).alias(f"c{j}") for j, name in enumerate(self._read)]
+            return SparkChunks(Rows(self.frame.select(*numbered)), Batches(n_rows, self._read, ids))
+
+    @property
+    def _read(self) -> tuple[str, ...]:
+        """The columns that tasks read: those in use, and ids by which messages name rows."""
+        return tuple(dict.fromkeys((*self.used, *self.id_columns)))
+
+    def place(self, piece: Piece, row: int) -> str:
+        """Partition and number of a row there, and its ids if there are id columns."""
+        where, batch = f"{piece.where}, row {piece.start + row}", piece.raw.batches[0]
+        ids = [f"{name}={told(repr(batch.column(name)[row].as_py()), ID)}" for name in self.id_columns]
+        return f"{where} ({', '.join(ids)})" if ids else where
 
     def identity(self) -> dict[str, Any]:
         """The columns in use and the files behind them."""
-        used = [field.simpleString() for field in self.frame.schema.fields if field.name in self.used]
-        return {"columns": used, "files": sorted(self.frame.inputFiles())}
+        with told_plainly(self.frame):
+            used = [field.simpleString() for field in self.frame.schema.fields if field.name in self.used]
+            return {"columns": used, "files": sorted(self.frame.inputFiles())}
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
         """The DataFrame with a model's output as an additional column, or several if it has fields."""
@@ -115,12 +137,12 @@ class Remote(Source):
         for taken in (added for added in several or (name,) if added in self.frame.columns):
             raise ValueError(f"{self.name} already has a column {taken!r}; rename or drop it.")
         steps = (Decode(self), *output.steps(model, compute_dtype(self)))
-        with on_drivers_python(self.frame):
-            task = shipped(self.frame, Append(self.used, steps, n_rows, dtype, bool(output.prefix)))
+        with told_plainly(self.frame), on_drivers_python(self.frame):
+            task = shipped(self.frame, Append(self._read, steps, n_rows, dtype, bool(output.prefix)))
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "It is preferred to specify type hints")
                 function = arrow_udf(task.run, column_type(output), ArrowUDFType.SCALAR_ITER)
-            frame = _in_rows(self.frame).withColumn(name, function(*map(quoted, self.used)))
+            frame = _in_rows(self.frame).withColumn(name, function(*map(quoted, self._read)))
         before = map(quoted, self.frame.columns)
         return frame.select(*before, *(f"{quoted(name)}.{part}" for part in several)) if several else frame
 
@@ -217,8 +239,9 @@ class FramePart(Part):
 
 
 def _first_values(frame: Any, name: str, n: int) -> list[Any]:
-    column = frame[quoted(name)]
-    return [row[0] for row in frame.where(column.isNotNull()).select(column).take(n)]
+    with told_plainly(frame), not_forever(frame):
+        column = frame[quoted(name)]
+        return [row[0] for row in frame.where(column.isNotNull()).select(column).take(n)]
 
 
 def _in_rows(frame: Any) -> Any:

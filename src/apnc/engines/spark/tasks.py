@@ -66,7 +66,7 @@ class Work:
 
     def chunks(self, batches: Iterable[Any]) -> LocalChunks | None:
         """The chunks on as many threads as the task has cores; None for an empty partition."""
-        chunks = self.read(batches, _context().partitionId())
+        chunks = self.read(batches, partition())
         # Spark has empty partitions, but a reduce needs at least one chunk.
         first = next(chunks, None)
         return None if first is None else LocalChunks(chain([first], chunks), _context().cpus(), self.steps)
@@ -124,7 +124,7 @@ class Keep:
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
         """One row: number of the partition, path, outcome."""
-        position, path, outcome = _context().partitionId(), "", Outcome()
+        position, path, outcome = partition(), "", Outcome()
         try:
             chunks = self.work.chunks(batches)
             if chunks is None:
@@ -139,7 +139,7 @@ class Keep:
     def _written(self, chunks: LocalChunks, position: int) -> Path:
         folders = folders_of(self.run_id)
         folder = folders[position % len(folders)]
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         # Two attempts of a task may run at once (speculation), so each has a file of its own.
         path = folder / f"{position}-{_context().taskAttemptId()}.npy"
         try:
@@ -209,6 +209,11 @@ def unpacked(rows: Any) -> Iterator[Outcome]:
 
 def _row(**values: Any) -> Any:
     return pa.RecordBatch.from_pylist([values])
+
+
+def partition() -> int:
+    """The number of this task's partition."""
+    return int(_context().partitionId())
 
 
 def _context() -> Any:
