@@ -121,7 +121,7 @@ def test_the_summary_says_what_the_fit_found(model, expected, vectors):
 
 
 def test_odd_names_of_columns(spark, digits):
-    frame = frame_of(spark, digits[:60]).withColumnRenamed("features", "f.`")
+    frame = frame_of(spark, digits[0][:60]).withColumnRenamed("features", "f.`")
     model = KernelKMeans(k=2, featuresCol="f.`", predictionCol="p.`", seed=0).fit(frame)
     assert model.summary.cluster.toArrow().column_names == ["p.`"]
 

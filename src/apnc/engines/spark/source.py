@@ -224,11 +224,6 @@ class FrameObjects(Remote):
         """Instances that are not missing."""
         return present(self, piece)
 
-    def place(self, piece: Piece, row: int) -> str:
-        """The partition, and the row in it."""
-        place, offset = piece.raw.places[0]
-        return str(place.exactly(offset + row, piece.start + row))
-
     def column_names(self) -> Sequence[str]:
         """The column of objects."""
         return self.object_columns[:1]
