@@ -369,7 +369,7 @@ def test_ward_with_sizes(k, seed):
     assert hierarchy.is_valid_linkage(linkage)
     for heights, groups in naive_ward(points, sizes / sizes.mean()):
         np.testing.assert_allclose(linkage[: len(heights), 2], heights)
-        found = hierarchy.fcluster(linkage, len(groups), "maxclust")
+        found = hierarchy.cut_tree(linkage, len(groups)).ravel()
         assert sorted(map(sorted, (np.flatnonzero(found == g).tolist() for g in set(found)))) == sorted(
             groups
         )
