@@ -1,5 +1,6 @@
 """Commands that attacks disturb, and the same commands left alone."""
 
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -13,6 +14,11 @@ from tests.torture.commands import COMMAND, environment
 from tests.torture.family import require
 
 OLD = b"an older output"
+
+
+def heeding_hangups() -> None:
+    """As if the attack itself did not run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,12 @@ class Command:
         """The command at a fixed time of creation, with its temporary files below the folder."""
         told = environment(TMPDIR=str(folder / "tmp"), SOURCE_DATE_EPOCH="1700000000")
         return subprocess.Popen(
-            [*COMMAND, *self.words], cwd=folder, env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*COMMAND, *self.words],
+            cwd=folder,
+            env=told,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=heeding_hangups,
         )
 
     def finish(self, folder: Path) -> None:

@@ -62,10 +62,17 @@ def model(folder):
     return folder
 
 
+def heeding_hangups():
+    """As if the tests themselves did not run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def process(*words, path=(), **options):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*path, str(ROOT / "src")]), "TERM": "dumb"}
     return subprocess.Popen(
-        [*COMMAND, *words], env=environment, **{"stderr": subprocess.PIPE, "text": True, **options}
+        [*COMMAND, *words],
+        env=environment,
+        **{"stderr": subprocess.PIPE, "text": True, "preexec_fn": heeding_hangups, **options},
     )
 
 

@@ -160,10 +160,10 @@ class FrameSource(Remote, TableSource):
     def __init__(self, name: str, parts: Any, request: Request, drop_null: bool) -> None:
         super().__init__(name, parts, request, drop_null)
         self.frame, self.used = parts[0]().frame, tuple(self._layout.types)
-        feature = self._layout.features[0]
         self.columns = None if self._layout.width else self.columns
-        self._vectors = is_vector(self.frame.schema[feature].dataType)
-        self.is_sparse = self._vectors and mostly_zero(_first_values(self.frame, feature, LOOK))
+        vectors = [name for name in self._layout.features if is_vector(self.frame.schema[name].dataType)]
+        self._vectors = bool(vectors)
+        self.is_sparse = self._vectors and mostly_zero(_first_values(self.frame, vectors[0], LOOK))
 
     def chunks(self, n_rows: int, ids: tuple[str, ...] = ()) -> SparkChunks:
         """Pieces of at most ``n_rows`` rows, not decoded, which carry the columns ``ids``."""
