@@ -492,7 +492,8 @@ def test_json_values(tmp_path, n_rows):
     source = open_json(text_file(tmp_path, TEXT, "rows.jsonl"))
     for _ in range(2):
         assert objects(source, n_rows) == [json.loads(line) for line in TEXT.splitlines()]
-    assert (source.n_columns, source.dtype, source.held) == (0, None, 0)
+    assert (source.n_columns, source.dtype) == (0, None)
+    assert source.held > 0
     assert source.read_bytes >= 5 * len(TEXT) // 50
 
 

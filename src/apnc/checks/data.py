@@ -103,7 +103,8 @@ def needs_function(where: str, kernel: Any) -> str:
     """The message for objects without a kernel function."""
     return (
         f"{where}: kernel={kernel!r} needs vectors of numbers, not objects. Choose a kernel on objects "
-        f"({', '.join(ON_OBJECTS)}), or pass a function: kernel=f with f(A, B) -> matrix of shape (len(A), len(B)). "
+        f"({', '.join([*ON_OBJECTS][:3])}, ...), or pass a function: kernel=f with f(A, B) -> matrix of shape "
+        "(len(A), len(B)). "
         f"For text, {VECTORS_OF_TEXT}; files are read by apnc.open([...])."
     )
 

@@ -31,7 +31,7 @@ def features(X: Any, fitted: Sequence[str] | None) -> Any:
         return _picked(X, [j for j, name in enumerate(names) if name in set(fitted)])
     columns = [_column(X, j, name) for j, name in enumerate(names)]
     chosen = rule.choose("X", columns)
-    if fitted is not None:
+    if fitted is not None and chosen.features:
         holds = [j for j, c in enumerate(columns) if c.kind == rule.LIST and f"{c.name}[0]" == fitted[0]]
         return _expanded(X, holds[0], names[holds[0]]) if holds else X
     if chosen.problem:
