@@ -216,7 +216,7 @@ class Gather:
             keys = keys_of(hashes, seed)
             # The wanted keys ascend: one comparison discards nearly all rows before the slower isin.
             positions = np.flatnonzero(keys <= wanted[-1])
-            positions = positions[_among(keys[positions], wanted)]
+            positions = positions[np.isin(keys[positions], wanted)]
             once, first = np.unique(keys[positions], return_index=True)
             found[name] = Gathered(((once, take(chunk.rows, positions[first])),))
         return found
@@ -246,14 +246,9 @@ class Gathered:
         return take(rows, np.argsort(keys))
 
 
-def _among(keys: Array, wanted: Array) -> Array:
-    # The table that NumPy 2.0 makes of few integers overflows at 2**63, which half of the keys exceed.
-    return np.isin(keys, wanted, kind="sort")
-
-
 def _merged(one: tuple[Array, Any], two: tuple[Array, Any]) -> tuple[Array, Any]:
     """Two parts as one, with each key once."""
-    new = ~_among(two[0], one[0])
+    new = ~np.isin(two[0], one[0])
     if not new.any():
         return one
     rows = two[1] if new.all() else take(two[1], np.flatnonzero(new))

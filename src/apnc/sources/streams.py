@@ -63,11 +63,18 @@ def _copy(reader: Any, path: str) -> int:
     n_rows = 0
     with reader, pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, reader.schema) as writer:
         for batch in reader:
-            size = max(1, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes))
+            size = max(1, batch.num_rows * BATCH_BYTES // max(1, _bytes_of(batch)))
             for start in range(0, batch.num_rows, size):
                 writer.write_batch(batch.slice(start, size))
             n_rows += batch.num_rows
     return n_rows
+
+
+def _bytes_of(batch: pa.RecordBatch) -> int:
+    try:
+        return batch.nbytes
+    except pa.ArrowTypeError:  # string views, in pyarrow up to 23
+        return batch.get_total_buffer_size()
 
 
 def _reader_of(data: Any) -> Reader | None:
