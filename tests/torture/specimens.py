@@ -2,8 +2,10 @@
 
 import tempfile
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +42,50 @@ def rows() -> np.ndarray:
 def words() -> list[str]:
     rng = np.random.default_rng(1)
     return ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(N_ROWS)]
+
+
+def graphs() -> list[dict[str, Any]]:
+    """Paths and rings of a few labelled nodes."""
+    found = []
+    for i in range(N_ROWS):
+        n = 4 + i % 5
+        ring = [[n - 1, 0]] if i % 2 else []
+        labels = ["CNO"[(i + j) % 3] for j in range(n)]
+        found.append({"n": n, "node_labels": labels, "edges": [[j, j + 1] for j in range(n - 1)] + ring})
+    return found
+
+
+def series() -> list[list[float]]:
+    return [np.sin(np.arange(8 + i % 7) * (1 + i % 3)).round(3).tolist() for i in range(N_ROWS)]
+
+
+def baskets() -> list[list[str]]:
+    return [sorted(set(word)) for word in words()]
+
+
+def customers() -> list[dict[str, Any]]:
+    plans = ("basic", "team", None)
+    return [
+        {
+            "age": 20.0 + i % 30,
+            "plan": plans[i % 3],
+            "joined": f"2024-01-{1 + i % 28:02}",
+            "note": f"{word} {word[:2]}",
+        }
+        for i, word in enumerate(words())
+    ]
+
+
+#: Objects by the kernel that takes them.
+ON_OBJECTS: dict[str, Callable[[], list[Any]]] = {
+    "spectrum(1, 2, ends=true)": words,
+    "jaccard": baskets,
+    "weisfeiler_lehman(2)": graphs,
+    "shortest_path": graphs,
+    "time_warp(band=0.5)": series,
+    "record(age=number, plan=category, joined=date, note=text)": customers,
+    "2 * spectrum(1, 1) + edit_similarity.rbf()": words,
+}
 
 
 def write_data(folder: Path) -> None:

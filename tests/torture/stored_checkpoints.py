@@ -27,7 +27,7 @@ from tests.torture import forging
 from tests.torture.damage import damaged
 from tests.torture.family import require
 from tests.torture.forging import DAMAGED, FORGED, Mutation
-from tests.torture.specimens import shared_letters
+from tests.torture.specimens import customers, graphs, shared_letters
 
 #: Enough rows for three chunks.
 N_ROWS, N_CLUSTERS = 600, 3
@@ -83,6 +83,8 @@ def runs() -> dict[str, Run]:
         "ensemble weighted": Run(K(k, gamma=0.3, embedding="ensemble", **common), X, 1.0 + np.arange(N_ROWS) % 3),
         "sparse": Run(K(k, kernel="cosine", **common), sparse.csr_array(X * (X > 1))),
         "strings": Run(K(k, kernel=shared_letters, **common), words),
+        "graphs": Run(K(k, kernel="weisfeiler_lehman(2)", **common), graphs()),
+        "records": Run(K(k, kernel="record(age=number, plan=category, note=text)", **common), customers()),
         "precomputed": Run(K(k, kernel="precomputed", **common), G),
         "graph": Run(S(k, **graph), X),
         "graph rbf": Run(S(k, kernel="rbf", gamma=0.3, **graph), X),

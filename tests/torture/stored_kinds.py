@@ -27,7 +27,7 @@ from tests.torture import stored_checkpoints
 from tests.torture.commands import environment
 from tests.torture.family import require
 from tests.torture.forging import Mutation, mutate
-from tests.torture.specimens import rows, shared_letters, words
+from tests.torture.specimens import ON_OBJECTS, graphs, rows, shared_letters, words
 from tests.torture.watching import KEEPING, watched
 
 REFUSED, SAME, ANOTHER = "refused", "same predictions", "another model"
@@ -98,6 +98,10 @@ def made() -> dict[str, Made]:
     G = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     found["precomputed"] = Made(K(k, kernel="precomputed", **common).fit(G), G, {})
     found["strings"] = Made(K(k, kernel=shared_letters, **common).fit(W), W, {"kernel": shared_letters})
+    for kernel, objects in ON_OBJECTS.items():
+        found[kernel] = Made(K(k, kernel=kernel, **common).fit(objects()), objects(), {})
+    linked = apnc.SpectralClustering(k, kernel="weisfeiler_lehman(1)", n_landmarks=20, random_state=0)
+    found["graph of graphs"] = Made(linked.fit(graphs()), graphs(), {})
     found["cut"] = Made(K(6, gamma=0.3, **common).fit(X, sample_weight=weights).cut(3), X, {})
     return found
 

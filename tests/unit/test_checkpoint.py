@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import apnc
@@ -452,6 +453,20 @@ def test_a_record_that_is_whole_but_of_another_run_is_not_used(case):
         again = KernelKMeans(6, **KMEANS).fit(X, checkpoint=KEPT)
     np.testing.assert_array_equal(again.labels_, once.labels_)
     np.testing.assert_array_equal(again.cluster_centers_, once.cluster_centers_)
+
+
+def test_kept_objects_that_the_kernel_does_not_take_are_not_used():
+    """The loops over graphs do not check that nodes exist."""
+    graphs = [{"n": 3 + i % 4, "edges": [[j, j + 1] for j in range(2 + i % 4)]} for i in range(60)]
+    km = KernelKMeans(3, kernel="weisfeiler_lehman(1)", random_state=0)
+    once = clone(km).fit(graphs)
+    interrupt(clone(km), graphs, "labels")
+    hints, values = kept_values("sampling")
+    _, _, change = drawn_with(rows=lambda rows: [{"n": 2, "edges": [[0, 2]]}, *rows[1:]])
+    Checkpoint(Path(KEPT)).write("sampling", hints, {"drawn": change(values["drawn"])})
+    with pytest.warns(UserWarning, match=r"sampling.record was damaged"):
+        again = clone(km).fit(graphs, checkpoint=KEPT)
+    np.testing.assert_array_equal(again.labels_, once.labels_)
 
 
 def wrong(rows, value):

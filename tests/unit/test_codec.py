@@ -37,9 +37,9 @@ from apnc.kernels import (
     VectorKernel,
     WeisfeilerLehman,
 )
-from apnc.kernels.algebra import RadialKernel
 from apnc.kernels.given import Witness
-from apnc.kernels.objects.fields import Nothing, Rarity, Spread
+from apnc.kernels.objects.learned import Nothing, Rarity, Spread
+from apnc.kernels.radial import RadialKernel
 from apnc.model import Clusters, EmbeddingModel, Features, Model
 from apnc.parameters import Parameter
 from apnc.parameters.rules import Rule

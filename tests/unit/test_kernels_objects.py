@@ -22,7 +22,7 @@ from apnc.kernels import (
     kernel_spelled,
     normalized,
 )
-from apnc.kernels.algebra import NormalizedKernel
+from apnc.kernels.combined import NormalizedKernel
 from apnc.sources import SourceError
 
 WORDS = ["banana", "bandana", "ananas", "cabana", "savanna", "a", "", "ba", "Ärger", "😀😀b"] * 3 + [

@@ -7,8 +7,9 @@ from apnc.checks.asking import (
     random_seed,
     settings_of,
 )
-from apnc.checks.data import check_weights, matching, read, read_rows, refuse_other_matrix
+from apnc.checks.data import check_weights, matching, read, read_rows
 from apnc.checks.fit import warn_if_other_version
+from apnc.checks.precomputed import refuse_other_matrix
 from apnc.checks.table import INITS, TABLE, bring_rows, rows_of
 from apnc.parameters.rules import known_name, non_negative, positive_integer, size_or_auto
 

@@ -12,10 +12,11 @@ from sklearn.utils.validation import validate_data
 from apnc import sources
 from apnc.checks import frames
 from apnc.checks.fit import WEIGHTLESS, warn_left_out
+from apnc.checks.precomputed import as_given_kernel, as_new_given_rows
 from apnc.checks.table import TABLE
 from apnc.kernels import ON_OBJECTS, Kernel
-from apnc.kernels.family import ANYTHING, OBJECTS, RECORDS
-from apnc.rows import GivenRows, all_finite, as_csr, n_columns, n_rows
+from apnc.kernels.family import ANYTHING, OBJECT_KINDS, RECORDS
+from apnc.rows import GivenRows, all_finite, as_csr, n_rows
 from apnc.sources import InMemory, Source, SourceError
 from apnc.sources.columns import VECTORS_OF_TEXT, no_features, no_rows
 from apnc.sources.missing import bad_weight, finite, infinite, missing_values, refuse_missing
@@ -62,7 +63,7 @@ def is_frame(X: Any) -> bool:
 
 def are_objects(kernel: Any, X: Any) -> bool:
     """Whether X is a collection of arbitrary objects for a kernel."""
-    if getattr(kernel, "takes", ANYTHING) in (OBJECTS, RECORDS):
+    if getattr(kernel, "takes", ANYTHING) in OBJECT_KINDS:
         return True
     if not callable(kernel) or sparse.issparse(X) or hasattr(X, "columns"):
         return False
@@ -85,11 +86,9 @@ def as_objects(X: Any, kernel: Any) -> list[Any]:
     objects = list(X)
     if not objects:
         raise SourceError(no_rows("X"))
-    return (
-        read_objects(kernel, objects, lambda position: f"X, row {position}")
-        if isinstance(kernel, Kernel)
-        else objects
-    )
+    if not isinstance(kernel, Kernel):
+        return objects
+    return read_objects(kernel, objects, lambda position: f"X, row {position}")
 
 
 def refuse_objects(kernel: Any, X: Any) -> None:
@@ -104,8 +103,7 @@ def needs_function(where: str, kernel: Any) -> str:
     return (
         f"{where}: kernel={kernel!r} needs vectors of numbers, not objects. Choose a kernel on objects "
         f"({', '.join([*ON_OBJECTS][:3])}, ...), or pass a function: kernel=f with f(A, B) -> matrix of shape "
-        "(len(A), len(B)). "
-        f"For text, {VECTORS_OF_TEXT}; files are read by apnc.open([...])."
+        f"(len(A), len(B)). For text, {VECTORS_OF_TEXT}; files are read by apnc.open([...])."
     )
 
 
@@ -163,6 +161,8 @@ def read_rows(estimator: Any, X: Any, reset: bool) -> Any:
         return as_objects(X, kernel)
     if kernel == "precomputed" and "_model" in vars(estimator) and not reset:
         n, given = estimator.n_features_in_, len(estimator.landmark_indices_)
+        X = check_array(X, **AS_THEY_ARE)
+        refuse_unusable(X)
         return as_new_given_rows(X, n, given, type(estimator).__name__)
     refuse_objects(kernel, X)
     names = None if reset else getattr(estimator, "feature_names_in_", None)
@@ -215,7 +215,7 @@ def read_source(estimator: Any, data: Any, reset: bool) -> Source:
     source = sources.open(data)
     if kernel == "precomputed":
         raise ValueError("kernel='precomputed' takes a matrix in memory, not a file: load it first.")
-    if getattr(kernel, "takes", ANYTHING) in (OBJECTS, RECORDS):
+    if getattr(kernel, "takes", ANYTHING) in OBJECT_KINDS:
         source = source.of_objects(kernel)
     elif source.n_columns == 0:
         source.refuse_problem()
@@ -275,39 +275,3 @@ def as_vectors(X: Any, kernel: Any) -> Any:
     if kernel == "chi2" and n_rows(X) and X.min() < 0:
         raise ValueError(f"kernel='chi2' needs features >= 0, found {X.min():.3g}.")
     return as_csr(X)
-
-
-def as_given_kernel(X: Any) -> GivenRows:
-    """A square kernel matrix with its row numbers."""
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(f"kernel='precomputed' needs a square matrix to fit, got shape {X.shape}.")
-    if X.shape[0] > 1 and not X.diagonal().any() and X.max() > 0:
-        raise ValueError(
-            "kernel='precomputed' needs similarities, but the diagonal is zero: these look like distances. "
-            "Convert them to similarities, for example with exp(-gamma * D**2)."
-        )
-    return GivenRows(as_csr(X), np.arange(X.shape[0]))
-
-
-def refuse_other_matrix(source: Source) -> None:
-    """Refuse rows of a precomputed kernel other than the fitted matrix, between which no kernel values are known."""
-    rows = getattr(source, "rows", None)
-    if isinstance(rows, GivenRows) and rows.numbers is None:
-        n = n_columns(rows)
-        raise ValueError(
-            f"A precomputed kernel is certified with the fitted matrix, kernel values of all instances with all "
-            f"instances; X has shape {(len(rows), n)}."
-        )
-
-
-def as_new_given_rows(X: Any, n: int, n_landmarks: int, estimator: str) -> GivenRows:
-    """Kernel values of new instances against all instances or against the landmarks."""
-    X = check_array(X, **AS_THEY_ARE)
-    refuse_unusable(X)
-    if X.shape[1] not in (n, n_landmarks):
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {estimator} is expecting {n} features as input (kernel values "
-            f"against all fitted instances), or {n_landmarks} (against landmark_indices_)."
-        )
-    # Rows of a square matrix may be the fitted instances themselves; only certify relies on that, and checks it.
-    return GivenRows(as_csr(X), np.arange(n) if X.shape == (n, n) else None)

@@ -1,7 +1,8 @@
 """Kernels: named ones on vectors, ready ones on objects, functions on anything, precomputed matrices."""
 
-from apnc.kernels.algebra import NormalizedKernel, normalized
+from apnc.kernels.algebra import normalized
 from apnc.kernels.choice import GAMMAS, KernelChoice
+from apnc.kernels.combined import NormalizedKernel
 from apnc.kernels.family import BadObjectError, Kernel, KernelRows, is_function
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import KERNELS

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from apnc.kernels.algebra import NormalizedKernel, normalized
+from apnc.kernels.algebra import normalized
 from apnc.kernels.bandwidth import LENGTHS, self_tuned_gammas
+from apnc.kernels.combined import NormalizedKernel
 from apnc.kernels.family import Kernel
 from apnc.kernels.given import CallableKernel, PrecomputedKernel
 from apnc.kernels.names import SCALED, SLOPED, TAKES

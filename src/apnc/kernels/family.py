@@ -13,6 +13,8 @@ from apnc.typing import Array
 
 #: What a kernel takes: rows of numbers, objects of one kind, objects with fields, or whatever its function does.
 VECTORS, OBJECTS, RECORDS, ANYTHING = "vectors", "objects", "records", "anything"
+#: Those for which rows are objects, whatever they look like.
+OBJECT_KINDS = (OBJECTS, RECORDS)
 
 
 class BadObjectError(ValueError):
@@ -104,7 +106,7 @@ class Kernel(ABC):
 
     def rbf(self, gamma: float | None = None) -> "Kernel":
         """exp(-gamma d^2) with the distance d in this kernel's space; by default gamma follows from the data."""
-        from apnc.kernels.algebra import RadialKernel
+        from apnc.kernels.radial import RadialKernel
 
         return RadialKernel(self, gamma)
 

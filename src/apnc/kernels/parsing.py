@@ -8,27 +8,29 @@ import difflib
 import inspect
 from typing import Any
 
-from apnc.kernels import algebra
+from apnc.kernels.algebra import ProductKernel, SumKernel, normalized
+from apnc.kernels.combined import NormalizedKernel
 from apnc.kernels.family import Kernel
 from apnc.kernels.names import KERNELS
 from apnc.kernels.objects import NAMES, PARTS, Record
+from apnc.kernels.radial import RadialKernel
 from apnc.kernels.vectors import VectorKernel
 from apnc.parameters.rules import unknown
 from apnc.wording import some
 
 CONSTANTS = {"true": True, "false": False, "none": None}
 _COMBINED = (
-    algebra.NormalizedKernel,
-    algebra.SumKernel,
-    algebra.ProductKernel,
-    algebra.RadialKernel,
+    NormalizedKernel,
+    SumKernel,
+    ProductKernel,
+    RadialKernel,
     VectorKernel,
 )
 _CALLED: dict[str, Any] = {
     **NAMES,
     **PARTS,
     **{kind.__name__: kind for kind in (*NAMES.values(), *PARTS.values(), *_COMBINED)},
-    "normalized": algebra.normalized,
+    "normalized": normalized,
     "record": Record.of,
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from apnc.checks import fit as checks
 from apnc.engines.contract import Chunk
+from apnc.kernels import Kernel
 from apnc.model import LARGEST_CENTROID
 from apnc.pipeline.state import Drawn, Fit
 from apnc.rows import GivenRows, n_columns
@@ -39,13 +40,16 @@ def check_drawn(fit: Fit) -> None:
 
 def check_instances(fit: Fit, rows: Any) -> None:
     """Rows in the container, with the columns and of the type that the source has."""
-    source = fit.job.source
+    source, kernel = fit.job.source, fit.settings.kernel.kernel
     require(isinstance(rows, list) == (source.dtype is None), "objects for vectors, or vectors for objects")
+    if isinstance(kernel, Kernel):
+        # The loops do not check objects, such as a graph with an edge to a node that is not there.
+        kernel.check_landmarks(rows)
     require(n_columns(rows) == source.n_columns, f"{n_columns(rows)} columns for {source.n_columns}")
     if source.dtype is not None:
         require(rows.dtype in (source.dtype, fit.job.dtype), f"rows of type {rows.dtype}")
     given = isinstance(rows, GivenRows)
-    require(given == (fit.settings.kernel.kernel == "precomputed"), "rows that do not suit the kernel")
+    require(given == (kernel == "precomputed"), "rows that do not suit the kernel")
     if given:
         inside = rows.numbers is not None and 0 <= rows.numbers.min() <= rows.numbers.max() < source.n_columns
         require(inside, "row numbers out of range")

@@ -5,7 +5,7 @@ from typing import Any
 from apnc import sources
 from apnc.checks import TABLE
 from apnc.engines.spark.vector_columns import is_vector
-from apnc.kernels.family import OBJECTS, RECORDS
+from apnc.kernels.family import OBJECT_KINDS
 
 NUMERIC = ("byte", "short", "integer", "long", "float", "double", "decimal")
 ITEMS = ("float", "double")
@@ -27,7 +27,7 @@ def open_features(frame: Any, features: str, prediction: str, kernel: Any, weigh
     if weight is not None and schema[weight].dataType.typeName() not in NUMERIC:
         found = schema[weight].dataType.simpleString()
         raise ValueError(f"The weight column {weight!r} has type {found}; it must be numeric.")
-    objects = getattr(TABLE["kernel"].check(kernel), "takes", None) in (OBJECTS, RECORDS)
+    objects = getattr(TABLE["kernel"].check(kernel), "takes", None) in OBJECT_KINDS
     if are_vectors(schema[features].dataType) and not objects:
         return sources.open(frame, columns=[features], weight_column=weight)
     if objects or callable(kernel):

@@ -8,7 +8,8 @@ import numpy as np
 
 from apnc.kernels.family import RECORDS, BadObjectError
 from apnc.kernels.objects.features import FeatureKernel, Features
-from apnc.kernels.objects.fields import Field, Learned
+from apnc.kernels.objects.fields import Field
+from apnc.kernels.objects.learned import Learned
 from apnc.kernels.objects.sequences import described
 from apnc.stored import require, stored
 from apnc.typing import Array

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from apnc.kernels.algebra import TUNING_PAIRS
 from apnc.kernels.bandwidth import mean_length
 from apnc.kernels.family import BadObjectError, Kernel, KernelRows
 from apnc.kernels.objects.features import ObjectKernel
 from apnc.kernels.objects.sequences import described, starts_of
+from apnc.kernels.radial import TUNING_PAIRS
 from apnc.rows import n_rows
 from apnc.stored import require, stored
 from apnc.typing import Array
