@@ -54,12 +54,10 @@ test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster 
 	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_failures.py
 	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_fit.py -k "test_engine or same or vectors"
 
-# Left out: a fit that rounding decides; with the newest versions, too, changing its kernel by 1e-15 moves it.
 test-lowest: $(LOWEST)/.all ## Run the unit tests with the lowest version that pyproject.toml allows of each dependency
 	@.ci/java
 	$(LOWEST)/bin/python -m tests.lowest
-	$(LOWEST)/bin/python -m pytest tests/unit tests/properties tests/contract tests/architecture tests/guard -n 2 \
-	  --deselect "tests/guard/test_fingerprints.py::test_the_stored_fit[spectral on words]"
+	$(LOWEST)/bin/python -m pytest tests/unit tests/properties tests/contract tests/architecture tests/guard -n 2
 	APNC_SPARK=local $(LOWEST)/bin/python -m pytest tests/spark/test_engine.py
 
 lint: $(VENV)/.all ## Check formatting, style and types

@@ -150,7 +150,7 @@ CASES: dict[str, tuple[Callable[[int], list[Any]], dict[str, tuple[Timed, int | 
     ),
     "graphs, shortest path": (
         graphs,
-        {"apnc": (ours(ShortestPath()), None), "GraKeL": (grakel_rows(shortest_path), 300)},
+        {"apnc": (ours(ShortestPath()), None), "GraKeL": (grakel_rows(shortest_path), None)},
     ),
 }
 
@@ -200,7 +200,7 @@ def fitted(case: str) -> dict[str, Any]:
             str(path),
             *words,
             "--labels",
-            f"{folder}/labels.npy",
+            f"{folder}/labels.parquet",
         ]
         begin = time.perf_counter()
         subprocess.run([*command, "--quiet"], check=True, cwd=folder)

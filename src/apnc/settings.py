@@ -19,8 +19,8 @@ LEAST_SEEDING = 2048
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a fit: l, m, k, rows (0 if unknown), instances in all samples; the embedding, which knows costs; and the
-    number of kernels to choose from.
+    """Sizes of a fit: l, m, k, rows (0 if unknown), instances in all samples; the embedding, which knows costs; the
+    number of kernels to choose from; and whether the kernel is linear.
     """
 
     n_landmarks: int
@@ -30,6 +30,7 @@ class Sizes:
     sample_rows: int
     embedding: Embedding = NystroemEmbedding()  # noqa: RUF009
     n_candidates: int = 1
+    linear: bool = True
 
     def shrunk(self, n_landmarks: int, n_components: int) -> "Sizes":
         """The sizes with fewer landmarks, and with fewer instances to make them from."""
@@ -99,7 +100,7 @@ class Settings:
 
     def at(self, n_landmarks: int, n_components: int, n_rows: int, sample_rows: int) -> Sizes:
         """The sizes of a fit with these settings."""
-        own = self.n_clusters, n_rows, sample_rows, self.embedding, self.n_candidates
+        own = self.n_clusters, n_rows, sample_rows, self.embedding, self.n_candidates, self.kernel.linear
         return Sizes(n_landmarks, n_components, *own)
 
     def at_most(self, n_distinct: float, n_rows: int) -> Sizes:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
-from apnc import KernelKMeans
+from apnc import KernelKMeans, SpectralClustering, checks
 from apnc.run import budget as memory
+from apnc.run import costs
 
 GB = 10**9
 
@@ -120,3 +121,13 @@ def test_psutil_is_installed_where_it_is_needed():
     asked = next(Requirement(name) for name in project["dependencies"] if name.startswith("psutil"))
     for system, needed in (("linux", False), ("darwin", True), ("win32", True)):
         assert asked.marker.evaluate({"sys_platform": system}) is needed
+
+
+@pytest.mark.parametrize(("kernel", "more"), [("linear", False), ("rbf", True), ("cosine", True)])
+def test_vectors_of_a_graphs_sample_are_charged_unless_the_rows_are_such_vectors(kernel, more):
+    """A kernel that is not linear has kernel values and vectors of the whole sample in memory at once."""
+    X = np.random.default_rng(0).normal(size=(4000, 3))
+    sp = SpectralClustering(3, kernel=kernel, n_landmarks=300, memory_limit="2GB")
+    job = sp._job(X, None, reset=True)
+    parts = costs.coefficients(job.problem(checks.settings_of(sp, job.source).at_most(4000, 4000)))
+    assert ("vectors of the sample" in parts) == more

@@ -15,6 +15,8 @@ from apnc.typing import Array
 SHARE = 0.99
 #: Directions kept in any case: fewer save little, and thin shapes in the plane live in the last percent.
 LEAST_COMPONENTS = 100
+#: Rows of Y that are converted to float64 at once.
+PIECE = 8192
 
 
 def needed_components(coefficients: Coefficients, Y: Array, weights: Array, least: int) -> Coefficients:
@@ -37,7 +39,7 @@ def needed_components(coefficients: Coefficients, Y: Array, weights: Array, leas
     shares = weights / weights.sum()
     edges = np.cumsum([len(block.weights) for block in coefficients.blocks])[:-1]
     with one_thread():
-        found = [_directions(part, shares) for part in np.split(Y.astype(np.float64), edges, axis=1)]
+        found = [_directions(part, shares) for part in np.split(Y, edges, axis=1)]
     moments = np.concatenate([moments for _, moments, _ in found])
     variances = np.concatenate([variances for _, _, variances in found])
     order = np.argsort(-moments, kind="stable")
@@ -52,9 +54,14 @@ def needed_components(coefficients: Coefficients, Y: Array, weights: Array, leas
 
 def _directions(Y: Array, shares: Array) -> tuple[Array, Array, Array]:
     """Principal directions of the second moment, largest first, with moment and variance along each."""
-    moments, directions = linalg.eigh((Y * shares[:, None]).T @ Y)
+    moment, mean = np.zeros((Y.shape[1], Y.shape[1])), np.zeros(Y.shape[1])
+    for start in range(0, len(Y), PIECE):
+        part, share = Y[start : start + PIECE].astype(np.float64), shares[start : start + PIECE]
+        moment += (part * share[:, None]).T @ part
+        mean += share @ part
+    moments, directions = linalg.eigh(moment)
     moments, directions = moments[::-1], directions[:, ::-1]
-    means = (shares @ Y) @ directions
+    means = mean @ directions
     # Rounding can make the variance of a constant direction negative.
     return directions, moments, np.maximum(moments - means**2, 0.0)
 

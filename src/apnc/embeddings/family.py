@@ -155,6 +155,10 @@ class Embedding(BaseEstimator, ABC):
             "embedded sample": 8.0 * sample_rows * (n_landmarks + 2 * n_components),
         }
 
+    def vector_bytes(self, sample_rows: int, n_clusters: int, itemsize: int) -> dict[str, float]:
+        """Memory, by part, to make vectors of a sample for which the kernel is linear; most embeddings need none."""
+        return {}
+
     @abstractmethod
     def coefficients(
         self, landmarks: Any, kernel: Kernel, n_components: int, rng: np.random.Generator

@@ -49,6 +49,11 @@ class KernelChoice:
         return self.kernel.pairwise if isinstance(self.kernel, Kernel) else callable(self.kernel)
 
     @property
+    def linear(self) -> bool:
+        """Whether rows are vectors whose products are its values."""
+        return isinstance(self.kernel, str) and self.kernel == "linear" and self.normalize in ("auto", False)
+
+    @property
     def wants_sample(self) -> bool:
         """Whether a sample is needed to tune the kernel."""
         return bool(self.lengths) or (isinstance(self.kernel, Kernel) and self.kernel.tunable)

@@ -26,6 +26,7 @@ class Problem:
     ----------
     sizes : of the fit.
     held_bytes : bytes of one row in a sample.
+    dense : whether rows are dense vectors.
     overhead : bytes needed for reading, besides the rows.
     labels : number of rows whose labels are kept in memory.
     itemsize : of the compute type.
@@ -36,6 +37,7 @@ class Problem:
 
     sizes: Sizes
     held_bytes: int
+    dense: bool
     overhead: int
     labels: int
     itemsize: int
@@ -64,10 +66,12 @@ def sampling(problem: Problem) -> dict[str, float]:
 def coefficients(problem: Problem) -> dict[str, float]:
     """Algorithms 3 and 4, reduce: the eigendecomposition, and the embedded seeding sample."""
     l, m, samples = problem.sizes.n_landmarks, problem.sizes.n_components, problem.sizes.sample_rows  # noqa: E741
-    others = problem.sizes.n_candidates - 1
+    others, embedding = problem.sizes.n_candidates - 1, problem.sizes.embedding
+    vectors = problem.dense and problem.sizes.linear
     return {
         "samples": 2.0 * samples * (problem.held_bytes + 16),
-        **problem.sizes.embedding.reduce_bytes(l, m, samples),
+        **embedding.reduce_bytes(l, m, samples),
+        **({} if vectors else embedding.vector_bytes(samples, problem.sizes.n_clusters, problem.itemsize)),
         # Kernel values and embedded sample of the other candidates are kept until the best is known.
         "other gammas": 8.0 * others * (l * l + samples * (l + 2 * m)),
         "other": SLACK,

@@ -35,6 +35,8 @@ from apnc.typing import Array
 MORE_COMPONENTS = 10
 #: Bytes for each landmark and vector of the Lanczos method, and of the dense matrices of a small graph.
 LANCZOS_BYTES, DENSE_BYTES = 8 * 100, 4 * 8 * 1000**2
+#: Kernel values and vectors of the sample, before and after the components that are needed are known.
+VECTOR_COPIES = 3
 
 
 class NeighbourEmbedding(Embedding):
@@ -79,6 +81,11 @@ class NeighbourEmbedding(Embedding):
             "embedded sample": sample_rows * (40.0 * r + 128),
         }
 
+    def vector_bytes(self, sample_rows: int, n_clusters: int, itemsize: int) -> dict[str, float]:
+        """Kernel values of the sample, and its vectors."""
+        values = float(sample_rows * n_spanning(sample_rows, n_clusters))
+        return {"vectors of the sample": VECTOR_COPIES * itemsize * values}
+
     def coefficients(
         self, landmarks: Any, kernel: Kernel, n_components: int, rng: np.random.Generator
     ) -> Coefficients:
@@ -105,15 +112,21 @@ class NeighbourEmbedding(Embedding):
 def vectors_of(request: Request) -> tuple[Block, Kernel, Array]:
     """The Nystroem embedding in which rows are vectors, its kernel, and the vectors of the pool."""
     nystroem, pool = NystroemEmbedding(), request.pool
-    l = max(nystroem.least_landmarks, 4 * request.n_clusters, int(np.sqrt(len(pool))))  # noqa: E741
-    landmarks = pool.first(min(l, nystroem.most_landmarks)).rows
+    landmarks = pool.first(n_spanning(len(pool), request.n_clusters)).rows
     kernel = request.kernel.of_landmarks(landmarks)
     known = RememberingKernel(kernel, lambda n: request.on_rows(n // n_rows(landmarks)))
     found = nystroem.coefficients(landmarks, known, nystroem.most_components(0, 0), request.rng)
-    Y = embedded(pool, known, found, request.dtype)
-    found = needed_components(found, Y, pool.weights, LEAST_COMPONENTS)
+    found = needed_components(
+        found, embedded(pool, known, found, request.dtype), pool.weights, LEAST_COMPONENTS
+    )
     Y = join_of(kernel, found, request.dtype).finished(embedded(pool, known, found, request.dtype))
     return Block(kernel.remember(landmarks), found.blocks[0].weights), kernel, Y
+
+
+def n_spanning(n_pool: int, n_clusters: int) -> int:
+    """Number of landmarks in whose span rows become vectors."""
+    rule = NystroemEmbedding()
+    return min(max(rule.least_landmarks, 4 * n_clusters, int(np.sqrt(n_pool))), rule.most_landmarks)
 
 
 def embedded(sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: type) -> Array:
