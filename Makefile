@@ -69,7 +69,7 @@ format: $(VENV)/.all ## Format the sources
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.all ## Compare with other libraries (about an hour); writes benchmarks/results and docs/benchmarks.md
+bench: $(VENV)/.all ## Compare with other libraries (about an hour); writes benchmarks/results and docs/results/benchmarks.md
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.render
 

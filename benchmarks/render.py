@@ -1,4 +1,4 @@
-"""Render docs/benchmarks.md and its plots from the rows alone.
+"""Render docs/results/benchmarks.md and its plots from the rows alone.
 
 python -m benchmarks.render [--rows FILE] [--page FILE]
 """
@@ -221,11 +221,11 @@ BARS = [
 NOTES = """## What limits the speed
 
 - **Embedding.** The fraction of the SGEMM peak counts 2 n l (d + m) operations. The Nystroem block is triangular
-  ([decision 17](decisions/17-triangular-coefficients.md)), so a few percent of them are skipped. Writing to one array
+  ([decision 17](../decisions/17-triangular-coefficients.md)), so a few percent of them are skipped. Writing to one array
   adds page faults on its memory, which took 0.1 to 1.5 s per GB when tried on this machine.
 - **L1 pass.** The FP-add limit counts two additions per element. The loop uses a maximum and a fused multiply-add
   instead, which run on different execution units, so it may exceed the limit
-  ([decision 14](decisions/14-compiled-loops.md)).
+  ([decision 14](../decisions/14-compiled-loops.md)).
 - **CovType.** In a profile at l = 500, two fifths of the fit are products at the SGEMM rate, a quarter is page faults
   on the 1.16 GB of Y, and the rest is passes, each of which reads Y once. Contestants stop when no label changes, after
   7 to 20 iterations depending on the seed, which affects a ratio more than anything else. The NMI of single random
@@ -335,7 +335,7 @@ def draw(table: Table, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=Path, default=RESULTS)
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "results" / "benchmarks.md")
     options = parser.parse_args()
     table = read(options.rows)
     options.page.write_text(page(table))

@@ -42,7 +42,9 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
         help="other work runs on the machine: pages show these seconds as rough",
     )
     parser.add_argument("--out", type=Path, help="folder of the rows")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the pages, for render")
+    parser.add_argument(
+        "--docs", type=Path, default=ROOT / "docs" / "results", help="folder of the pages, for render"
+    )
     options = parser.parse_args(arguments)
     for what, given, known in (
         ("data set", options.datasets, SOURCES),

@@ -1,4 +1,4 @@
-"""Render docs/paper-results.md, docs/ablation.md and docs/paper-results.html from the rows alone."""
+"""Render docs/results/paper-results.md, docs/results/ablation.md and docs/results/paper-results.html from the rows alone."""
 
 from pathlib import Path
 
@@ -36,11 +36,11 @@ TABLE2 = (
     "`KernelKMeans` does by default; all others have one start. Three runs each, as in the paper; "
     f"{COVTYPE_RUNS} on CovType, where the start decides between two solutions with very different NMI. "
     "Unit rows are embeddings scaled to norm 1, `normalize_kernel=True` "
-    "([decision 16](decisions/16-unit-rows.md))."
+    "([decision 16](../decisions/16-unit-rows.md))."
 )
 TODAY = (
     "Not in the paper: what people use today, on the same data. `apnc` and `apnc, stable` are `KernelKMeans` with all "
-    "defaults; the lines before them follow the advice in [choosing](choosing.md) for images and documents. "
+    "defaults; the lines before them follow the advice in [choosing](../how-to/choosing.md) for images and documents. "
     "scikit-learn's `Nystroem` + `KMeans` runs with its defaults, and with the landmarks and gamma that apnc chooses; "
     "`SpectralClustering` on a graph of 10 neighbours; HDBSCAN with clusters of at least a twentieth of the mean "
     "class, counting its noise as one cluster. Bold as in Table 1."
@@ -71,20 +71,20 @@ SCALE = (
 )
 ABLATION = (
     "Each part of the method compared with alternatives: the root as printed in Algorithm 4 "
-    "([decision 1](decisions/01-symmetric-root.md)), no spectrum floor "
-    "([decision 2](decisions/02-spectrum-floor.md)), landmarks chosen by k-means++, ridge leverage scores or "
+    "([decision 1](../decisions/01-symmetric-root.md)), no spectrum floor "
+    "([decision 2](../decisions/02-spectrum-floor.md)), landmarks chosen by k-means++, ridge leverage scores or "
     "randomly pivoted Cholesky from 2,000 uniform rows, and an ensemble of blocks with the same total number of "
     "landmarks. m = 500. Bold: the best for each l, and all that a t-test (95 %) cannot distinguish from it."
 )
 STARTS = (
     "How k-means starts, and how empty clusters are handled "
-    "([decision 12](decisions/12-empty-clusters.md)). The paper does not say how its methods start. A "
+    "([decision 12](../decisions/12-empty-clusters.md)). The paper does not say how its methods start. A "
     "random partition has k nearly equal means, so some clusters may lose all rows at once; unless they are "
     "re-seeded, fewer than k clusters remain."
 )
 DEFAULTS = (
     "`KernelKMeans` with all defaults except as named: as many components as hold 95, 99 (auto) or 99.9 % of the "
-    "variance of a sample ([decision 19](decisions/19-components.md)), the number of random sums in the stable "
+    "variance of a sample ([decision 19](../decisions/19-components.md)), the number of random sums in the stable "
     "embedding, and the number of starts on the sample (10 by default). Ten seeds; differences from m = 500 are paired "
     'by seed and given with their standard error. "Worse" means lower by more than half a point and by more than two '
     "standard errors."
@@ -102,7 +102,7 @@ def introduction(rows: Rows) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in last["versions"].items() if version)
     return (
         f"{made}{last['cores']} cores ({last['machine']}), Python {last['python']}, {versions}. "
-        "NMI uses the geometric mean of the entropies ([decision 7](decisions/07-geometric-nmi.md)). "
+        "NMI uses the geometric mean of the entropies ([decision 7](../decisions/07-geometric-nmi.md)). "
         "For the same seed, all methods in apnc start from the same rows and re-seed empty clusters in the same way."
     )
 

@@ -71,7 +71,7 @@ def hdbscan(task: Task) -> Found:
     return Found(km.labels_, more={"noise": float((km.labels_ < 0).mean())})
 
 
-#: What docs/choosing.md says of images.
+#: What docs/how-to/choosing.md says of images.
 IMAGES = "apnc, normalised polynomial"
 TODAY: dict[str, Method] = {
     "apnc": apnc_defaults(),

@@ -1,4 +1,4 @@
-"""The parts of the package, top to bottom: tests check it, and ``docs/architecture.md`` is written from it.
+"""The parts of the package, top to bottom: tests check it, and ``docs/explanation/architecture.md`` is written from it.
 
 ``python -m tests.architecture.layers`` writes the picture and the table anew.
 """
@@ -6,7 +6,7 @@
 from html import escape
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation"
 #: A part is a folder or module; a longer name stands on its own. A module may import its own part and those below it,
 #: also where it imports late. Parts of one group are drawn side by side, and keep the order of the list.
 GROUPS: dict[str, dict[str, str]] = {

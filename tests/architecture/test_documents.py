@@ -18,14 +18,18 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 @pytest.mark.parametrize(
     "page",
     [
-        f"docs/{name}.md"
-        for name in ("choosing", "explaining", "extending", "sources", "model-files", "baselines")
+        "how-to/choosing",
+        "how-to/explaining",
+        "how-to/extending",
+        "how-to/sources",
+        "reference/model-files",
+        "reference/baselines",
     ],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_examples_in_the_documents(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = doctest.testfile(str(ROOT / page), module_relative=False)
+    result = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False)
     assert result.attempted > 5
     assert result.failed == 0
 
@@ -65,11 +69,13 @@ def test_the_benchmark_page_is_made_of_the_committed_rows():
     from benchmarks.render import page, read
     from benchmarks.run import RESULTS
 
-    assert (ROOT / "docs" / "benchmarks.md").read_text() == page(read(RESULTS))
+    assert (ROOT / "docs" / "results" / "benchmarks.md").read_text() == page(read(RESULTS))
 
 
 def test_tests_that_the_page_on_security_names_exist():
-    named = re.findall(r"`(unit/\w+\.py)::(\w+)`", (ROOT / "docs" / "security.md").read_text())
+    named = re.findall(
+        r"`(unit/\w+\.py)::(\w+)`", (ROOT / "docs" / "explanation" / "security.md").read_text()
+    )
     assert len(named) > 8
     for file, name in named:
         assert f"def {name}(" in (ROOT / "tests" / file).read_text(), f"{file}::{name}"

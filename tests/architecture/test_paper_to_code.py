@@ -1,4 +1,4 @@
-"""docs/paper-to-code.md names objects that exist, covers the paper, and links to notes that exist."""
+"""docs/explanation/paper-to-code.md names objects that exist, covers the paper, and links to notes that exist."""
 
 import importlib
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "paper-to-code.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "paper-to-code.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 TARGETS = sorted(set(re.findall(r"`((?:apnc|sklearn)[\w.]*:[\w.]+)`", TEXT)))
 ITEMS = [
@@ -35,6 +35,6 @@ def test_paper_item_has_a_row_with_code(item):
     assert any(f"`{target}`" in row for row in rows for target in TARGETS), item
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((decisions/[^)]+)\)", TEXT))))
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((../decisions/[^)]+)\)", TEXT))))
 def test_decision_exists(link):
     assert (PAGE.parent / link).is_file()

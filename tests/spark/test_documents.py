@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("page", "least"), [("docs/spark.md", 20), ("README.md", 5)])
+@pytest.mark.parametrize(("page", "least"), [("docs/how-to/spark.md", 20), ("README.md", 5)])
 @pytest.mark.filterwarnings("ignore")
 def test_examples_in_the_documents(spark, page, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

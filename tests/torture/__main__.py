@@ -4,7 +4,7 @@
     python -m tests.torture all                                            of every attack
     python -m tests.torture ATTACK --again                                 the seeds that failed last
     python -m tests.torture ATTACK --seed S --show                         one case, not recorded, with its traceback
-    python -m tests.torture render                                         docs/reliability.md from the rows
+    python -m tests.torture render                                         docs/results/reliability.md from the rows
 
 Rows are appended to benchmarks/results/torture-ATTACK.jsonl, so that counts add up over runs.
 """

@@ -1,4 +1,4 @@
-"""docs/reliability.md, from the rows of all attacks alone."""
+"""docs/results/reliability.md, from the rows of all attacks alone."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,7 +7,7 @@ from benchmarks.run import ROOT
 from tests.torture.family import Attack, attacks
 from tests.torture.rows import RESULTS, Row, read, still_failing
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "results" / "reliability.md"
 #: Characters of a reason that the page shows.
 SHOWN = 200
 

@@ -41,7 +41,9 @@ def commit() -> str | None:
 
     try:
         # Rows themselves are written while attacks run.
-        changed = git("status", "--porcelain", "--", ".", ":!benchmarks/results", ":!docs/reliability.md")
+        changed = git(
+            "status", "--porcelain", "--", ".", ":!benchmarks/results", ":!docs/results/reliability.md"
+        )
         return git("rev-parse", "--short=12", "HEAD").strip() + ("+" if changed.strip() else "")
     except (OSError, subprocess.CalledProcessError):
         return None

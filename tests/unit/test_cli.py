@@ -758,8 +758,8 @@ def test_help_and_version(folder):
 
 
 def test_the_reference_is_up_to_date():
-    assert (ROOT / "docs" / "cli-reference.md").read_text() == page(), (
-        "run python -m apnc.cli.reference docs/cli-reference.md"
+    assert (ROOT / "docs" / "reference" / "command-line.md").read_text() == page(), (
+        "run python -m apnc.cli.reference docs/reference/command-line.md"
     )
 
 

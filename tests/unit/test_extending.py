@@ -18,7 +18,7 @@ from apnc.estimators import ESTIMATORS
 from apnc.persistence import ModelFileError
 from apnc.progress import Progress
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "extending.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
 
 
 def rows():

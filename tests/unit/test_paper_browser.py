@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"
 )
 
-COMMITTED = Path(__file__).parents[2] / "docs" / "paper-results.html"
+COMMITTED = Path(__file__).parents[2] / "docs" / "results" / "paper-results.html"
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 #: Contrast that WCAG asks of text.
 READABLE = 4.5

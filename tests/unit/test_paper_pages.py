@@ -32,7 +32,9 @@ def full():
 
 def test_the_committed_pages_are_made_of_the_committed_rows():
     for name, text in pages(RESULTS).items():
-        assert (ROOT / "docs" / name).read_text() == text, f"run python -m benchmarks.paper render for {name}"
+        assert (ROOT / "docs" / "results" / name).read_text() == text, (
+            f"run python -m benchmarks.paper render for {name}"
+        )
 
 
 def test_rendering_writes_all_pages(tmp_path):

@@ -1,4 +1,4 @@
-"""Generate docs/cli-reference.md from the help texts: ``python -m apnc.cli.reference docs/cli-reference.md``."""
+"""Generate docs/reference/command-line.md from the help texts: ``python -m apnc.cli.reference docs/reference/command-line.md``."""
 
 import sys
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from apnc.cli.app import app
 
 INTRODUCTION = """# The command line
 
-Generated from the help texts by `python -m apnc.cli.reference docs/cli-reference.md`. Install it with
+Generated from the help texts by `python -m apnc.cli.reference docs/reference/command-line.md`. Install it with
 `pip install "apnc[cli]"`; `apnc --install-completion` sets up completion for your shell."""
 
 

@@ -165,7 +165,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 return forecast.forecast(job, checks.settings_of(self, job.source))
 
     def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
-        """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/model-files.md).
+        """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/reference/model-files.md).
 
         ``configuration`` (JSON values) is stored in it for information.
         """

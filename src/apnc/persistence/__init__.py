@@ -1,4 +1,4 @@
-"""Model files: a fitted estimator in a single file of data, without code. See docs/model-files.md."""
+"""Model files: a fitted estimator in a single file of data, without code. See docs/reference/model-files.md."""
 
 from apnc.persistence.container import Container, ModelFileError, is_model_file
 from apnc.persistence.contents import Contents, Origin, read_contents, write_contents

@@ -1,4 +1,4 @@
-"""Estimators as stages of ``pyspark.ml``, and sessions whose workers can run them. See docs/spark.md.
+"""Estimators as stages of ``pyspark.ml``, and sessions whose workers can run them. See docs/how-to/spark.md.
 
 Every registered estimator that predicts is here under its own name, and its model under that name with ``Model``.
 """
