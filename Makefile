@@ -39,12 +39,12 @@ $(LOWEST)/.all: pyproject.toml
 setup: $(VENV)/.all ## Create .venv with everything the repository needs
 
 demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, and plot the result
-	$(BIN)/python examples/moons.py write
+	$(BIN)/python examples/demo.py write
 	$(BIN)/apnc plan demo/moons.parquet --method spectral --n-clusters 2 --exclude key
 	$(BIN)/apnc fit demo/moons.parquet --method spectral --n-clusters 2 --id-columns key --model demo/moons.apnc --labels demo/labels.parquet
 	$(BIN)/apnc inspect demo/moons.apnc
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
-	$(BIN)/python examples/moons.py draw
+	$(BIN)/python examples/demo.py draw
 	$(BIN)/apnc report demo/moons.apnc demo/moons.parquet --out demo/report.html
 
 test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect

@@ -221,8 +221,8 @@ BARS = [
 NOTES = """## What limits the speed
 
 - **Embedding.** The fraction of the SGEMM peak counts 2 n l (d + m) operations. The Nystroem block is triangular
-  ([decision 17](../decisions/17-triangular-coefficients.md)), so a few percent of them are skipped. Writing to one array
-  adds page faults on its memory, which took 0.1 to 1.5 s per GB when tried on this machine.
+  ([decision 17](../decisions/17-triangular-coefficients.md)), so a few percent of them are skipped. Writing to one
+  array adds page faults on its memory, which took 0.1 to 1.5 s per GB when tried on this machine.
 - **L1 pass.** The FP-add limit counts two additions per element. The loop uses a maximum and a fused multiply-add
   instead, which run on different execution units, so it may exceed the limit
   ([decision 14](../decisions/14-compiled-loops.md)).

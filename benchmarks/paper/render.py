@@ -1,4 +1,4 @@
-"""Render docs/results/paper-results.md, docs/results/ablation.md and docs/results/paper-results.html from the rows alone."""
+"""Render paper-results.md, ablation.md and paper-results.html of docs/results from the rows alone."""
 
 from pathlib import Path
 

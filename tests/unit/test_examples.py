@@ -33,4 +33,4 @@ def test_example(name, tmp_path):
 
 
 def test_every_example_is_run():
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*EXAMPLES, "moons"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*EXAMPLES, "demo"}

@@ -1,4 +1,4 @@
-"""Generate docs/reference/command-line.md from the help texts: ``python -m apnc.cli.reference docs/reference/command-line.md``."""
+"""The reference of the command line, from its help texts: ``python -m apnc.cli.reference PAGE``."""
 
 import sys
 from collections.abc import Iterator

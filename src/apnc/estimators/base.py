@@ -165,7 +165,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 return forecast.forecast(job, checks.settings_of(self, job.source))
 
     def save(self, path: Any, configuration: dict[str, Any] | None = None) -> Path:
-        """Write the fitted estimator to one file, without code, that ``apnc.load`` reads (docs/reference/model-files.md).
+        """Write the fitted estimator to one file without code (docs/reference/model-files.md), for ``apnc.load``.
 
         ``configuration`` (JSON values) is stored in it for information.
         """

@@ -1,7 +1,7 @@
 """Data and plot for ``make demo``: two half-moons with noise, 200,000 rows.
 
-python examples/moons.py write    write the rows to demo/moons.parquet and the true moons to demo/truth.parquet
-python examples/moons.py draw     plot demo/labels.parquet next to the labels of k-means, to demo/moons.png
+python examples/demo.py write    write the rows to demo/moons.parquet and the true moons to demo/truth.parquet
+python examples/demo.py draw     plot demo/labels.parquet next to the labels of k-means, to demo/moons.png
 """
 
 import sys
