@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from matplotlib import pyplot as plt
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import normalized_mutual_info_score
@@ -44,6 +45,31 @@ print(f"bag of pages: NMI {normalized_mutual_info_score(behaviours, plain):.2f}"
 # Pairs of successive pages do:
 km = apnc.KernelKMeans(5, kernel=Spectrum(2, 2), n_landmarks=min(500, n), random_state=0).fit(sessions)
 print(f"steps from page to page: NMI {normalized_mutual_info_score(behaviours, km.labels_):.2f}")
+
+# %%
+# Steps within each cluster: how often each page (row) is followed by each other (column). Dark cells are the steps that
+# visitors of the cluster prefer. The clusters of page counts have no such steps, because they mix behaviours.
+
+
+def steps(labels, cluster):
+    counts = np.zeros((20, 20))
+    for session, label in zip(sessions, labels, strict=True):
+        if label == cluster:
+            pages = [int(page.removeprefix("page-")) for page in session]
+            np.add.at(counts, (pages[:-1], pages[1:]), 1)
+    return counts / counts.sum(axis=1, keepdims=True).clip(1)
+
+
+figure, axes = plt.subplots(2, 5, figsize=(10, 4.6), layout="constrained")
+for row, (name, labels) in zip(axes, {"by steps": km.labels_, "by pages": plain}.items(), strict=True):
+    for cluster, axis in enumerate(row):
+        axis.imshow(steps(labels, cluster), cmap="Blues", vmin=0, vmax=0.5)
+        axis.set(xticks=[], yticks=[], title=f"cluster {cluster}" if row is axes[0] else "")
+        axis.spines[:].set_color("#d5dade")
+    row[0].set_ylabel(name, fontsize=12)
+figure.supxlabel("next page")
+figure.suptitle("Clusters of steps show five behaviours; clusters of pages show none", fontsize=13)
+plt.show()
 
 # %%
 # Logs are files, often larger than memory. JSON lines are read in pieces, on the command line too:

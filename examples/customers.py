@@ -13,6 +13,8 @@ import os
 
 import numpy as np
 import pandas as pd
+from matplotlib import dates
+from matplotlib import pyplot as plt
 from sklearn.metrics import normalized_mutual_info_score
 
 import apnc
@@ -57,3 +59,31 @@ print(km.predict([{"age": 47, "plan": "team", "note": "please send the invoice"}
 # %%
 # The customers that stand for their clusters:
 print(km.describe(customers))
+
+# %%
+# Each field separates some of the clusters, and none separates all of them.
+colours = ["#12719e", "#e8833a", "#5b9f6d", "#8d6fb3"]
+figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained")
+fields = {"age": axes[0, 0], "spent": axes[0, 1], "joined": axes[1, 0]}
+for field, axis in fields.items():
+    values = customers[field]
+    values = np.log10(values) if field == "spent" else dates.date2num(values) if field == "joined" else values
+    bins = np.linspace(np.nanmin(values), np.nanmax(values), 40)
+    for cluster, colour in enumerate(colours):
+        own = np.asarray(values)[km.labels_ == cluster]
+        axis.hist(own[~np.isnan(own)], bins, color=colour, alpha=0.6, label=f"cluster {cluster}")
+    axis.set(title=field, yticks=[])
+fields["spent"].set(xticks=range(4), xticklabels=["1", "10", "100", "1,000"])
+fields["joined"].xaxis.set_major_formatter(dates.DateFormatter("%Y"))
+fields["joined"].xaxis.set_major_locator(dates.YearLocator())
+plans = pd.crosstab(customers["plan"], km.labels_)
+for cluster, colour in enumerate(colours):
+    places = np.arange(len(plans)) + 0.2 * (cluster - 1.5)
+    axes[1, 1].bar(places, plans[cluster], width=0.19, color=colour, alpha=0.8)
+axes[1, 1].set(title="plan", xticks=range(len(plans)), xticklabels=plans.index, yticks=[])
+for axis in axes.flat:
+    axis.spines[["top", "right", "left"]].set_visible(False)
+handles, names = axes[0, 0].get_legend_handles_labels()
+figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
+figure.suptitle("Four kinds of customers, found by all fields together", fontsize=14)
+plt.show()

@@ -38,10 +38,13 @@ km = apnc.KernelKMeans(3, kernel=TimeWarp(band=0.1), n_landmarks=min(100, n // 2
 print(f"NMI with the shapes: {normalized_mutual_info_score(kinds, km.labels_):.2f}")
 
 # %%
-# Some series of each cluster:
-figure, axes = plt.subplots(1, 3, figsize=(9, 2.5), sharey=True, layout="tight")
-for label, axis in enumerate(axes):
+# Some series of each cluster, each on its own clock:
+colours = ["#12719e", "#e8833a", "#5b9f6d"]
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.1), sharey=True, layout="constrained")
+for label, (axis, colour) in enumerate(zip(axes, colours, strict=True)):
     for number in np.flatnonzero(km.labels_ == label)[:12]:
-        axis.plot(series[number], color=f"C{label}", alpha=0.5, linewidth=1)
-    axis.set_title(f"cluster {label}")
+        axis.plot(series[number], color=colour, alpha=0.45, linewidth=1)
+    axis.set(title=f"cluster {label}: {(km.labels_ == label).sum()} series", xlabel="measurement")
+    axis.spines[["top", "right"]].set_visible(False)
+figure.suptitle("Series of one shape are together, whatever their speed", fontsize=13)
 plt.show()

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from matplotlib import pyplot as plt
 from sklearn.metrics import normalized_mutual_info_score
 
 import apnc
@@ -49,6 +50,27 @@ print(f"NMI with the families: {normalized_mutual_info_score(families, km.labels
 # %%
 # The sequences closest to the centre of each cluster:
 print(km.describe(sequences))
+
+# %%
+# A kernel is a function of two lists. Similarities between some sequences of each cluster: within a cluster they are
+# higher than between clusters, and that is enough.
+some = np.concatenate([np.flatnonzero(km.labels_ == cluster)[:25] for cluster in range(6)])
+similar = Spectrum(2, 3)([sequences[i] for i in some], [sequences[i] for i in some])
+np.fill_diagonal(similar, np.nan)
+edges = np.flatnonzero(np.diff(km.labels_[some])) + 0.5
+figure, axis = plt.subplots(figsize=(8, 6.6), layout="constrained")
+image = axis.imshow(similar, cmap="Blues", vmin=0, vmax=np.nanquantile(similar, 0.99))
+for edge in edges:
+    axis.axhline(edge, color="#e8833a", linewidth=1)
+    axis.axvline(edge, color="#e8833a", linewidth=1)
+middles = [np.flatnonzero(km.labels_[some] == cluster).mean() for cluster in range(6)]
+axis.set(xticks=middles, yticks=middles)
+axis.set(xticklabels=range(6), yticklabels=range(6), xlabel="cluster", ylabel="cluster")
+axis.tick_params(length=0)
+axis.spines[:].set_visible(False)
+figure.colorbar(image, label="similarity by shared runs of letters", shrink=0.8)
+axis.set_title("Sequences of one cluster share runs of letters", fontsize=13)
+plt.show()
 
 # %%
 # A saved model labels new sequences, in another process or on another machine. The file contains no code.

@@ -12,6 +12,7 @@ import os
 import time
 
 import numpy as np
+from matplotlib import pyplot as plt
 from scipy import sparse
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.preprocessing import normalize
@@ -56,6 +57,23 @@ directions = normalize(left * values)
 km = apnc.KernelKMeans(10, kernel="linear", random_state=0).fit(directions)
 score = normalized_mutual_info_score(circles, km.labels_)
 print(f"truncated SVD, then apnc: NMI {score:.2f} in {time.perf_counter() - begin:.0f} s")
+
+# %%
+# Friendships as a picture: users as they come, and in the order of their clusters. Most friendships are within a
+# cluster.
+one, two = friends.nonzero()
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
+for axis, order, title in (
+    (axes[0], np.arange(n), "Users as they come: nothing to see"),
+    (axes[1], np.argsort(km.labels_, kind="stable"), "Users by cluster: ten circles of friends"),
+):
+    place = np.empty(n, int)
+    place[order] = np.arange(n)
+    density, _, _ = np.histogram2d(place[one], place[two], bins=150, range=[[0, n], [0, n]])
+    axis.imshow(density, cmap="Blues", vmin=0, extent=(0, n, n, 0), interpolation="none")
+    axis.set(title=title, xlabel="user", ylabel="user")
+    axis.spines[:].set_color("#d5dade")
+plt.show()
 
 # %%
 # ``ROWS=200000 python examples/users.py`` shows both at 200,000 users.
