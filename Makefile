@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 .DEFAULT_GOAL := help
 # Attacks, each a target of its own: make torture-input
 TORTURE := kill signals input models numbers memory concurrency spark
-.PHONY: help setup demo test test-lowest lint format bench bench-smoke paper torture $(TORTURE:%=torture-%) clean
+.PHONY: help setup demo docs dist test test-lowest lint format bench bench-smoke paper torture $(TORTURE:%=torture-%) clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,10 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.all: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot,test,lint,bench]"
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
 
 # Made anew whenever pyproject.toml changes: uv keeps installed versions that a lower bound still allows.
 $(LOWEST)/.all: pyproject.toml
@@ -46,6 +50,15 @@ demo: $(VENV)/.demo ## Cluster 200,000 rows that plain k-means cannot separate, 
 	$(BIN)/apnc evaluate demo/labels.parquet demo/truth.parquet
 	$(BIN)/python examples/demo.py draw
 	$(BIN)/apnc report demo/moons.apnc demo/moons.parquet --out demo/report.html
+
+# GALLERY=small runs the scripts of the gallery on as few rows as the tests do.
+docs: $(VENV)/.docs ## Build the site in docs/_build/html; GALLERY=small for a quick one
+	APNC_GALLERY=$(GALLERY) MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+dist: | $(BIN)/python ## Build wheel and sdist, and try each in clean environments with and without extras (a quarter of an hour)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "build>=1.2,<2" "twine>=6,<7" "uv>=0.5"
+	$(BIN)/python -m tests.dist
 
 test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect
 	@.ci/java
@@ -88,4 +101,4 @@ $(TORTURE:%=torture-%): torture-%: $(VENV)/.all
 	$(BIN)/python -m tests.torture $*; status=$$?; $(BIN)/python -m tests.torture render && exit $$status
 
 clean: ## Remove .venv and everything generated
-	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo build dist docs/_build docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

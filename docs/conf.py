@@ -2,14 +2,17 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-# Scripts of the gallery are run on few rows where time matters (``make docs ROWS=500``); each has its own default.
-os.environ.setdefault("PYTHONWARNINGS", "ignore")
 
 from apnc import __version__  # noqa: E402
+from docs import parameter_page  # noqa: E402
+from tests.unit.test_examples import EXAMPLES  # noqa: E402
+
+parameter_page.write(Path(__file__).parent)
 
 project, author, copyright = "apnc", "the apnc developers", "the apnc developers"
 version = release = __version__
@@ -22,7 +25,15 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.zip"]
+templates_path = ["_templates"]
+exclude_patterns = [
+    "_build",
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/*.zip",
+    "**/sg_execution_times.rst",
+    "sg_execution_times.rst",
+]
 nitpicky = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -34,11 +45,21 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+
+
+def few_rows(conf, path):
+    """For a quick build, have the next script run on as few rows as in the tests."""
+    warnings.simplefilter("ignore")
+    if os.environ.get("APNC_GALLERY") == "small":
+        os.environ["ROWS"] = str(EXAMPLES[Path(path).stem][0])
+
+
 sphinx_gallery_conf = {
+    "reset_modules": ("matplotlib", few_rows),
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"__init__\.py",
+    "ignore_pattern": r"demo\.py",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -60,3 +81,14 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def ours(app, what, name, item, skip, options):
+    """Leave out what scikit-learn adds to every estimator."""
+    module = getattr(item, "__module__", None) or ""
+    return True if module.startswith("sklearn.") or name.endswith("_request") else None
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("autodoc-skip-member", ours)

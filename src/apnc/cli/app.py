@@ -11,6 +11,7 @@ from apnc.cli.bench import bench
 from apnc.cli.certify import certify
 from apnc.cli.choose import choose
 from apnc.cli.describe import describe
+from apnc.cli.doctor import doctor
 from apnc.cli.embed import embed
 from apnc.cli.estimator_options import ChoosingCommand, MethodCommand
 from apnc.cli.evaluate import evaluate
@@ -39,7 +40,20 @@ def help_of(command: Callable[..., None]) -> str:
 #: Commands with the parameters of estimators as options.
 KINDS = {fit: MethodCommand, plan: MethodCommand, choose: ChoosingCommand}
 # One line per command; add new ones here.
-for command in (fit, choose, predict, describe, certify, report, embed, evaluate, inspect, plan, bench):
+for command in (
+    fit,
+    choose,
+    predict,
+    describe,
+    certify,
+    report,
+    embed,
+    evaluate,
+    inspect,
+    plan,
+    bench,
+    doctor,
+):
     app.command(help=help_of(command), cls=KINDS.get(command))(command)
 
 

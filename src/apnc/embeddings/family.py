@@ -83,7 +83,7 @@ class Coefficients:
     discrepancy : e of Property 4.
     beta : of Property 4; ``beta * e`` is a distance in the kernel's space.
     dropped : number of eigenvalues left out because they are zero or noise.
-    negative : weight of the negative spectrum, sum |lambda < 0| / sum |lambda|.
+    negative : weight of the negative spectrum, ``sum |lambda < 0| / sum |lambda|``.
 
     """
 

@@ -77,7 +77,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         return self._apply(X, DISTANCES, to)
 
     def embed(self, X: Any, to: Any = None) -> Any:
-        """Y, shape (n, n_components_), float32; with ``to``, written to that .npy, .parquet, .arrow or .csv file.
+        """Y, shape (n, ``n_components_``), float32; with ``to``, written to that .npy, .parquet, .arrow or .csv file.
 
         A Spark DataFrame gets a column ``embedding``.
         """

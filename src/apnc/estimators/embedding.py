@@ -14,9 +14,10 @@ class KernelEmbedding(KernelEstimator):
 
     Parameters
     ----------
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
-            "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record",
-            "precomputed"}, Kernel or callable, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
+        One of "linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
+        "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record" and
+        "precomputed".
         A kernel on objects from ``apnc.kernels``, such as Spectrum(2, 3), or its description as text, "spectrum(2, 3)".
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix.
@@ -53,7 +54,7 @@ class KernelEmbedding(KernelEstimator):
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
     gamma_ : gamma as used, None if the kernel has none.
-    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding.
+    residual_ : mean of ``1 - |y|^2 / k(x, x)`` over a sample; 0 is a perfect embedding.
 
     """
 
@@ -114,7 +115,7 @@ class KernelEmbedding(KernelEstimator):
         return self._fit(X, sample_weight, progress=progress, checkpoint=checkpoint)
 
     def transform(self, X: Any, to: Any = None) -> Any:
-        """Embed X: array of shape (n, n_components_), float32 for float32 input, else float64.
+        """Embed X: array of shape (n, ``n_components_``), float32 for float32 input, else float64.
 
         With ``to``, written to that .npy, .parquet, .arrow or .csv file. A Spark DataFrame gets a column ``embedding``
         of float32 arrays.

@@ -16,9 +16,10 @@ class KernelKMeans(KernelClusterer):
     ----------
     n_clusters : int, default=8
         k, the number of clusters.
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
-            "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record",
-            "precomputed"}, Kernel or callable, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
+        One of "linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
+        "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record" and
+        "precomputed".
         A kernel on objects from ``apnc.kernels``, such as Spectrum(2, 3), or its description as text, "spectrum(2, 3)".
         A function f(A, B) takes two lists of objects (or two arrays, if X is one) and returns the
         (len(A), len(B)) matrix. sigmoid is the paper's neural kernel tanh(gamma x.y + coef0).
@@ -65,15 +66,15 @@ class KernelKMeans(KernelClusterer):
     Attributes
     ----------
     labels_ : array of shape (n,), int32.
-    cluster_centers_ : array of shape (k, n_components_), in embedding space.
+    cluster_centers_ : array of shape (k, ``n_components_``), in embedding space.
     inertia_ : weighted sum of squared distances to the nearest centroid, in the kernel's space.
     n_iter_ : iterations of the full run.
     cluster_sizes_ : array of shape (k,), the weight of each cluster.
     gamma_ : gamma as used, None if the kernel has none.
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
-    residual_ : mean of 1 - |y|^2 / k(x, x) over a sample; 0 is a perfect embedding. Whether a high one matters for the
-        clusters, ``certify`` tells. It may be negative for indefinite kernels.
+    residual_ : mean of ``1 - |y|^2 / k(x, x)`` over a sample; 0 is a perfect embedding. Whether a high one matters for
+        the clusters, ``certify`` tells. It may be negative for indefinite kernels.
 
     Examples
     --------

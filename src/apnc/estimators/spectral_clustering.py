@@ -37,9 +37,10 @@ class SpectralClustering(KernelClusterer):
         ``n_nearest`` doubled, up to 12, if they are "auto".
     n_components : int or "auto", default="auto"
         m, eigenvectors of the graph. "auto": k + 10.
-    kernel : {"linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
-            "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record",
-            "precomputed"}, Kernel or callable, default="linear"
+    kernel : str, Kernel or callable, default="linear"
+        One of "linear", "rbf", "polynomial", "sigmoid", "laplacian", "cosine", "chi2", "spectrum",
+        "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record" and
+        "precomputed".
         Neighbours are found by d^2 = k(x, x) + k(y, y) - 2 k(x, y); "linear" is the Euclidean distance. For sparse
         rows, objects and all other kernels, in the kernel's Nystroem embedding.
     gamma : float, "auto", "mean", "narrow", "local" or None, default=None
@@ -70,11 +71,11 @@ class SpectralClustering(KernelClusterer):
     Attributes
     ----------
     labels_ : array of shape (n,), int32.
-    cluster_centers_ : array of shape (k, n_components_), in embedding space.
+    cluster_centers_ : array of shape (k, ``n_components_``), in embedding space.
     inertia_ : weighted sum of squared distances to the nearest centroid, in embedding space.
     n_iter_ : iterations of the full run.
     cluster_sizes_ : array of shape (k,), the weight of each cluster.
-    eigenvalues_ : array of shape (n_components_,), of the graph, largest first; 1 separates pieces without a link.
+    eigenvalues_ : array of shape (``n_components_``,), of the graph, largest first; 1 separates pieces without a link.
     n_connected_components_ : pieces of the graph without a link between them, however small.
     landmarks_ : the l landmarks; for kernels other than linear, the instances of the Nystroem embedding
         (``landmark_indices_`` for precomputed kernels).

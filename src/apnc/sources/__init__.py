@@ -53,7 +53,7 @@ def open(
 
     Parameters
     ----------
-    data : path, URI, folder, pattern such as "2024-*.parquet", open binary file, or a list of those;
+    data : path, URI, folder, pattern such as ``2024-*.parquet``, open binary file, or a list of those;
         ``numpy.memmap``; pandas or polars frame, polars LazyFrame, DuckDB relation or result, pyarrow Table, Dataset or
         RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame. Data that can be read only once
         is copied to a temporary file, which is removed with the source.
