@@ -1,6 +1,7 @@
 """What the documents say is true: their examples run, their links lead somewhere."""
 
 import doctest
+import json
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
     "page",
     [
         f"docs/{name}.md"
-        for name in ("choosing", "explaining", "extending", "sources", "model-files", "baselines")
+        for name in ("choosing", "explaining", "extending", "objects", "sources", "model-files", "baselines")
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -66,6 +67,14 @@ def test_the_benchmark_page_is_made_of_the_committed_rows():
     from benchmarks.run import RESULTS
 
     assert (ROOT / "docs" / "benchmarks.md").read_text() == page(read(RESULTS))
+
+
+def test_the_tables_of_objects_are_made_of_the_committed_rows():
+    from benchmarks.objects import quality, speed
+
+    text = (ROOT / "docs" / "objects.md").read_text()
+    for part in (quality, speed):
+        assert part.table([json.loads(line) for line in part.RESULTS.read_text().splitlines()]) in text
 
 
 def test_tests_that_the_page_on_security_names_exist():
