@@ -91,9 +91,9 @@ class EmbeddingModel:
         """k(x, x), if it is the same for all x, and k(x, x) - |y|^2 is what the landmarks do not span; else None."""
         found = self.coefficients
         of_products = found.discrepancy.of_products and all(block.of_kernel for block in found.blocks)
-        # Rows of a normalised kernel are scaled to norm 1.
-        known = of_products and found.beta == 1 and not self.kernel.unit
-        return self.kernel.same_diagonal if known else None
+        known = of_products and found.beta == 1
+        # Rows of a normalised kernel are scaled to norm 1, but for those that share nothing with the landmarks.
+        return (1.0 if self.kernel.unit else self.kernel.same_diagonal) if known else None
 
     @property
     def landmarks(self) -> Any:

@@ -43,6 +43,13 @@ def require(holds: Any, reason: str) -> None:
         raise ValueError(reason)
 
 
+def require_flags(item: Any, *names: str) -> None:
+    """Require that attributes are true or false."""
+    for name in names:
+        found = getattr(item, name)
+        require(type(found) is bool, f"{name}={found!r:.40}: expected true or false")
+
+
 def largest(array: Array) -> float:
     """The largest magnitude in an array; 0 if it is empty."""
     return max(abs(float(array.min())), abs(float(array.max()))) if array.size else 0.0

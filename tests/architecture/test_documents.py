@@ -1,6 +1,7 @@
 """What the documents say is true: their examples run, their links lead somewhere."""
 
 import doctest
+import json
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
         "how-to/choosing",
         "how-to/explaining",
         "how-to/extending",
+        "how-to/objects",
         "how-to/sources",
         "reference/model-files",
         "reference/baselines",
@@ -70,6 +72,14 @@ def test_the_benchmark_page_is_made_of_the_committed_rows():
     from benchmarks.run import RESULTS
 
     assert (ROOT / "docs" / "results" / "benchmarks.md").read_text() == page(read(RESULTS))
+
+
+def test_the_tables_of_objects_are_made_of_the_committed_rows():
+    from benchmarks.objects import quality, speed
+
+    text = (ROOT / "docs" / "how-to" / "objects.md").read_text()
+    for part in (quality, speed):
+        assert part.table([json.loads(line) for line in part.RESULTS.read_text().splitlines()]) in text
 
 
 def test_tests_that_the_page_on_security_names_exist():

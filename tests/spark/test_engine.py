@@ -12,7 +12,7 @@ from apnc.engines.spark.chunks import FAN, SparkChunks, levels_for
 from apnc.engines.spark.tasks import Forget, Outcome, join
 from apnc.sources import open as open_source
 from tests.contract.suite import *  # noqa: F403
-from tests.contract.suite import Counted, indices, size, table, total
+from tests.contract.suite import Counted, doubled, indices, size, table, total
 from tests.spark.conftest import MODE
 
 EMPTY_AT_BOTH_ENDS = "empty partitions"
@@ -140,6 +140,17 @@ def test_lost_files_are_made_again(frame_of, tmp_path):
         np.testing.assert_allclose(kept.reduce(total, np.add), weights @ (2 * rows))
         assert len(notes.read_text()) == 2 * once
         np.testing.assert_allclose(kept.reduce(total, np.add), weights @ (2 * rows))
+        assert len(notes.read_text()) == 2 * once
+
+
+def test_lost_files_that_others_are_made_from_are_made_again(frame_of, tmp_path):
+    rows, weights = table()
+    notes = tmp_path / "calls"
+    with chunks_of(frame_of).map(Counted(notes)).cached() as first:
+        once = len(notes.read_text())
+        local_files(used(first))[1].unlink()
+        with first.map(doubled).cached() as kept:
+            np.testing.assert_allclose(kept.reduce(total, np.add), weights @ (4 * rows))
         assert len(notes.read_text()) == 2 * once
 
 

@@ -95,7 +95,7 @@ for progress in (Ending(), Progress()):
 
 LOST = {
     "stopped": "The Spark session was stopped while it was needed. Start a session, create the DataFrame again",
-    "driver": "The connection to the Spark driver was lost (",
+    "driver": "The connection to the Spark driver was lost",
 }
 
 
@@ -115,6 +115,7 @@ def test_a_lost_session_is_named(way, stage):
     lines = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr[-2000:]
     assert all(line.startswith(f"SparkError True {LOST[way]}") for line in lines), lines
+    assert "Py4J" not in done.stdout
 
 
 class Context:

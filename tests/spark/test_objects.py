@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import apnc
-from apnc.kernels import Record, Spectrum
+from apnc.kernels import EditSimilarity, Jaccard, Record, Spectrum, TimeWarp, WeisfeilerLehman
 from benchmarks.objects.generated import FIELDS, mixed_records
 
 pytest.importorskip("pyspark", reason="pyspark is missing")
@@ -23,8 +23,18 @@ COLUMNS = {name: [row.get(name) for row in ROWS] for name in FIELDS}
 COLUMNS["joined"] = [day and datetime.date.fromisoformat(day) for day in COLUMNS["joined"]]
 WEIGHTS = np.arange(90) % 3 + 1.0
 RUNS = Spectrum(1, 2)
+COUNTS = [{letter: float(word.count(letter)) for letter in sorted(set(word))} for word in WORDS]
+GRAPHS = [
+    {"n": len(word), "node_labels": list(word), "edges": [[i, i + 1] for i in range(len(word) - 1)]}
+    for word in WORDS
+]
 #: A column of objects, a kernel for it, and the same objects here.
 CASES = {
+    "sets": (TOKENS, Jaccard()),
+    "counts": (COUNTS, Jaccard()),
+    "graphs": (GRAPHS, WeisfeilerLehman(2)),
+    "edits": (WORDS, EditSimilarity()),
+    "warped": (SERIES, TimeWarp(band=0.5)),
     "text": (WORDS, RUNS),
     "tokens": (TOKENS, RUNS),
     "series": (SERIES, RUNS),
@@ -43,6 +53,11 @@ def frame(spark):
         "row": structs,
         "radial": WORDS,
         "w": WEIGHTS,
+        "sets": TOKENS,
+        "counts": pa.array([list(counts.items()) for counts in COUNTS], pa.map_(pa.string(), pa.float64())),
+        "graphs": GRAPHS,
+        "edits": WORDS,
+        "warped": SERIES,
     }
     return spark.createDataFrame(pa.table({"id": np.arange(90), **columns, **COLUMNS})).repartition(3)
 

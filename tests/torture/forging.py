@@ -5,6 +5,7 @@ import io
 import json
 import random
 import struct
+import sys
 import tokenize
 import zipfile
 from collections.abc import Callable
@@ -198,7 +199,9 @@ def nudged(value: Any, rng: random.Random) -> Any:
     """A value close to the old one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value[:-1] if isinstance(value, str | list) else value
-    return rng.choice((value + 1, value - 1, -value, value * 2, value * 1e10, value * 1e-10, value / 3))
+    # Earlier changes may have made it a number that float64 cannot hold.
+    number = float(value) if abs(value) < sys.float_info.max else 0.0
+    return rng.choice((value + 1, value - 1, -value, value * 2, number * 1e10, number * 1e-10, number / 3))
 
 
 # Members
@@ -267,7 +270,7 @@ def values_changed(array: np.ndarray, rng: random.Random) -> tuple[str, bytes]:
             changed.reshape(-1)[rng.randrange(array.size)] = odd
         elif way == "all":
             changed[...] = odd
-        elif way == "scaled":
+        elif way == "scaled" and array.dtype.kind in "biufc":
             changed = (changed * rng.choice((1e-300, 1e-30, 1e10, 1e100, 1e300))).astype(array.dtype)
         elif way == "shuffled":
             changed = (

@@ -42,7 +42,8 @@ STAGES = {
     ),
 }  # fmt: skip
 PARTITIONS = ("four", "mostly empty", "one row alone", "cached")
-#: Seconds without executors after which a fit gives up here, and within which files of a session that ended must go.
+#: Seconds without executors after which a disturbed fit gives up here, and within which files of a session that ended
+#: must go.
 PATIENCE, CLEANED = 20.0, 300.0
 #: Characters of an error at most, and what none may show.
 LONGEST = 1500
@@ -193,6 +194,7 @@ def require_clean(scene: Scene) -> None:
 
 def disturbed(scene: Scene, method: str, progress: At) -> str:
     """The disturbed fit: the right labels or a clear error."""
+    executors.PATIENCE = PATIENCE
     try:
         found = fit(scene, method, scene.frame, progress)
     except Exception as error:
@@ -200,6 +202,8 @@ def disturbed(scene: Scene, method: str, progress: At) -> str:
         require_clear(error)
         return "clear error"
     finally:
+        # Workers that were started again may take longer to come.
+        executors.PATIENCE = CLEANED
         if progress.thread is not None:
             progress.thread.join()
     require(np.array_equal(found, expected(method)), "other labels")
@@ -275,7 +279,6 @@ def main() -> None:
     folder = Path(sys.argv[1])
     warnings.simplefilter("ignore")
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    executors.PATIENCE = PATIENCE
     asked, scene = questions(), Scene(folder)
     while True:
         found = answer(scene, asked.get())

@@ -16,9 +16,10 @@ from tests.torture.family import require
 OLD = b"an older output"
 
 
-def heeding_hangups() -> None:
-    """As if the attack itself did not run under nohup."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def heeding_signals() -> None:
+    """As if the attack itself did not run under nohup, nor in the background of a shell, which ignores SIGINT."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Command:
             env=told,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=heeding_hangups,
+            preexec_fn=heeding_signals,
         )
 
     def finish(self, folder: Path) -> None:

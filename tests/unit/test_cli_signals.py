@@ -62,9 +62,10 @@ def model(folder):
     return folder
 
 
-def heeding_hangups():
-    """As if the tests themselves did not run under nohup."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def heeding_signals():
+    """As if the tests themselves did not run under nohup, nor in the background of a shell, which ignores SIGINT."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def process(*words, path=(), **options):
@@ -72,7 +73,7 @@ def process(*words, path=(), **options):
     return subprocess.Popen(
         [*COMMAND, *words],
         env=environment,
-        **{"stderr": subprocess.PIPE, "text": True, "preexec_fn": heeding_hangups, **options},
+        **{"stderr": subprocess.PIPE, "text": True, "preexec_fn": heeding_signals, **options},
     )
 
 

@@ -366,3 +366,15 @@ def test_files_and_lists_have_the_same_labels(tmp_path):
         for X in (items, apnc.open(path, object_field="object"))
     ]
     np.testing.assert_array_equal(fitted[0].labels_, fitted[1].labels_)
+
+
+def test_nodes_without_edges_are_counted_not_listed():
+    """A few bytes can declare millions of nodes."""
+    kernel, loose = WeisfeilerLehman(2, normalize=False), [[3, 5], [5, 9]]
+    few = [{"n": n, "edges": loose} for n in (10, 12, 40)]
+    listed = [{**graph, "node_labels": ["x"] * graph["n"]} for graph in few]
+    np.testing.assert_allclose(kernel(few, few), kernel(listed, listed))
+    huge = [{"n": 9_000_000, "edges": loose}]
+    assert kernel(huge, huge)[0, 0] == pytest.approx((9e6 - 3) ** 2 * 3, rel=1e-5)
+    paths = ShortestPath(normalize=False)
+    assert len(np.unique(paths([*huge, *few], [*huge, *few]))) == 1

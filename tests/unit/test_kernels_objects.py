@@ -1,8 +1,10 @@
 """Kernels on text and sets against naive loops, the algebra of kernels, and their descriptions as text."""
 
 import json
+import pickle
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -14,15 +16,20 @@ from sklearn.base import clone
 
 import apnc
 from apnc.kernels import (
+    BadObjectError,
     EditSimilarity,
     Jaccard,
     KernelChoice,
+    ShortestPath,
     Spectrum,
     VectorKernel,
+    WeisfeilerLehman,
     kernel_spelled,
     normalized,
 )
 from apnc.kernels.combined import NormalizedKernel
+from apnc.progress import Progress
+from apnc.rows import numbers_held
 from apnc.sources import SourceError
 
 WORDS = ["banana", "bandana", "ananas", "cabana", "savanna", "a", "", "ba", "Ärger", "😀😀b"] * 3 + [
@@ -331,8 +338,197 @@ def test_hashes_are_the_same_in_every_process():
     assert found == {f"{Spectrum(2, 3).features(['banana', 'Ärger']).ids.tolist()}\n"}
 
 
+class Stopping(Progress):
+    def iteration(self, *_):
+        raise KeyboardInterrupt
+
+
 def test_checkpoints_know_the_kernel(tmp_path):
     words, _ = groups()
     km = apnc.KernelKMeans(3, kernel=Spectrum(1, 2), random_state=0)
     expected = clone(km).fit(words).labels_
     np.testing.assert_array_equal(clone(km).fit(words, checkpoint=tmp_path / "kept").labels_, expected)
+    with pytest.raises(KeyboardInterrupt):
+        clone(km).fit(words, checkpoint=tmp_path / "stopped", progress=Stopping())
+    with pytest.raises(ValueError, match=r"kernel.*Spectrum\(shortest=1, longest=2"):
+        clone(km).set_params(kernel=Spectrum(1, 3)).fit(words, checkpoint=tmp_path / "stopped")
+
+
+def test_checkpoints_know_the_field_and_the_weights(tmp_path):
+    path = tmp_path / "words.jsonl"
+    path.write_text("".join(json.dumps({"x": word, "y": word[::-1], "w": 1}) + "\n" for word in groups()[0]))
+    km = apnc.KernelKMeans(3, kernel=Spectrum(1, 2), random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        clone(km).fit(apnc.open(path, object_field="x"), checkpoint=tmp_path / "stopped", progress=Stopping())
+    for other in ({"object_field": "y"}, {"object_field": "x", "weight_column": "w"}):
+        with pytest.raises(ValueError, match=r"object_field|weight_column"):
+            clone(km).fit(apnc.open(path, **other), checkpoint=tmp_path / "stopped")
+
+
+def test_text_is_not_compared_with_tokens():
+    km = apnc.KernelKMeans(2, kernel=Spectrum(1, 2), random_state=0).fit(["abab", "xyxy", "abba", "yxxy"])
+    with pytest.raises(
+        ValueError, match=r"The rows are lists of tokens, but the landmarks are text: pass text\."
+    ):
+        km.predict([list("abab")])
+    with pytest.raises(ValueError, match="Some rows are text, others lists of tokens"):
+        Spectrum().features(["abc", ["a"]])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "spectrum(ends='no')",
+        "spectrum(positional=1)",
+        "weisfeiler_lehman(normalize='false')",
+        "shortest_path(normalize=none)",
+        "NormalizedKernel(3)",
+        "VectorKernel('nonsense')",
+        "VectorKernel('rbf', -1)",
+        "RadialKernel(3)",
+        "SumKernel((1, 2), (1, 1))",
+        "ProductKernel((1, 2))",
+        "'a' * 99999999999999",
+        "1 + 2",
+    ],
+)
+def test_descriptions_of_nothing_that_works_are_refused(text):
+    with pytest.raises(ValueError, match="kernel="):
+        kernel_spelled(text)
+
+
+def test_a_normalised_kernel_is_loaded_as_it_was_asked_for(tmp_path):
+    asked = Spectrum(1, 2, normalize=False)
+    km = apnc.KernelKMeans(3, kernel=asked, normalize_kernel=True, random_state=0).fit(groups()[0])
+    found = apnc.load(km.save(tmp_path / "words.apnc"))
+    assert found.kernel == asked
+    np.testing.assert_array_equal(found.predict(groups()[0]), km.labels_)
+
+
+def test_errors_about_objects_can_be_sent_between_processes():
+    found = pickle.loads(pickle.dumps(BadObjectError(3, "found None")))
+    assert (found.position, str(found)) == (3, "found None")
+
+
+def test_numbers_of_numpy_are_tokens_and_long_numbers_are_refused():
+    assert Spectrum().read([[np.int64(1), np.str_("a")]]) == [[1, "a"]]
+    with pytest.raises(BadObjectError, match="more than 1,000 digits"):
+        Spectrum().read([[10**5000]])
+    with pytest.raises(BadObjectError, match=r"is 1\.7e\+308, expected a number from 0 to 1e\+100"):
+        Jaccard().read([{"a": 1.7e308}])
+
+
+def test_a_width_too_small_to_be_squared():
+    rows = ["ab", "ba", "abc"]
+    assert (1e-320 * Spectrum(1, 1)).rbf().tuned(rows, np.ones(3)).gamma == 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "objects"),
+    [
+        (Spectrum(1, 50), ["".join("abcdefgh"[(i * j) % 7] for j in range(4000)) for i in range(12)]),
+        (Jaccard(), [[f"{i}-{j}" for j in range(20_000)] for i in range(12)]),
+        (
+            ShortestPath(),
+            [
+                {
+                    "n": 400,
+                    "node_labels": [f"{i}-{j}" for j in range(400)],
+                    "edges": [[j, j + 1] for j in range(399)],
+                }
+                for i in range(4)
+            ],
+        ),
+        (WeisfeilerLehman(3), [{"n": 500_000 + i, "edges": [[0, 1]]} for i in range(12)]),
+    ],
+    ids=repr,
+)
+def test_memory_of_features_is_charged(kernel, objects):
+    held = numbers_held(kernel.read(objects))
+    rows = kernel.against(objects, np.float64)
+    rows(objects)
+    tracemalloc.start()
+    rows = kernel.against(objects, np.float64)
+    rows(objects)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    charged = len(objects) * (kernel.landmark_bytes(held) + kernel.work_bytes(held, len(objects), np.float64))
+    assert peak < charged + 1_000_000
+
+
+@pytest.mark.parametrize(
+    "kernel", [Spectrum(2, 3), Jaccard(), EditSimilarity(), 2.0 * Spectrum(2, 3)], ids=repr
+)
+def test_what_shares_nothing_with_the_landmarks_is_an_outlier(kernel):
+    words = groups()[0]
+    odd = ["1234567", "äöüß"]
+    if isinstance(kernel, Jaccard):
+        words, odd = [list(word) for word in words], [list(word) for word in odd]
+    km = apnc.KernelKMeans(3, kernel=kernel, random_state=0).fit(words)
+    assert km.outlier_score(odd).min() > 0.99
+    assert np.median(km.outlier_score(words)) < 0.9
+
+
+@pytest.mark.parametrize("estimator", [apnc.KernelKMeans, apnc.SpectralClustering])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2.0 * Spectrum(1, 2),
+        Spectrum(1, 2) + EditSimilarity(),
+        Spectrum(1, 2) * EditSimilarity(),
+        Spectrum(1, 2) * Spectrum(1, 1).rbf(1.0),
+        (Spectrum(1, 2) + EditSimilarity()) * Spectrum(1, 1),
+    ],
+    ids=repr,
+)
+def test_combinations_of_normalised_kernels_are_normalised(kernel, estimator, tmp_path):
+    words = groups()[0]
+    km = estimator(3, kernel=kernel, random_state=0).fit(words)
+    explicit = clone(km).set_params(normalize_kernel=True).fit(words)
+    np.testing.assert_array_equal(km.labels_, explicit.labels_)
+    assert km.inertia_ == explicit.inertia_
+    found = apnc.load(km.save(tmp_path / "words.apnc"))
+    assert found.kernel == kernel
+    np.testing.assert_array_equal(found.predict(words), km.predict(words))
+
+
+def test_a_factor_changes_nothing():
+    words = groups()[0]
+    km = apnc.SpectralClustering(3, kernel=Spectrum(2, 3), random_state=0)
+    np.testing.assert_array_equal(
+        clone(km).set_params(kernel=2.0 * Spectrum(2, 3)).fit(words).labels_, km.fit(words).labels_
+    )
+    assert 1.0 * Spectrum(2, 3) == Spectrum(2, 3) == sum([Spectrum(2, 3)])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2.0 * Spectrum(2, 3) + Jaccard(),
+        (Spectrum(1, 2) + EditSimilarity()) * Spectrum(1, 1),
+        (Spectrum(1, 2) + EditSimilarity()).rbf(),
+        normalized(Spectrum(1, 2, normalize=False)).rbf(0.5),
+    ],
+    ids=repr,
+)
+def test_representations_can_be_pasted(kernel):
+    assert eval(repr(kernel), vars(apnc.kernels)) == kernel == kernel_spelled(repr(kernel))
+
+
+@pytest.mark.parametrize(
+    "text", ["EditSimilarity", "editsimilarity", "WeisfeilerLehman(2)", "timewarp(band=0.1)"]
+)
+def test_names_with_and_without_underscores(text):
+    assert type(kernel_spelled(text)).__name__.lower() == text.split("(")[0].lower()
+
+
+def test_messages_for_people():
+    with pytest.raises(ValueError, match=r"did you mean 'spectrum'\? Write it as"):
+        kernel_spelled("spektrum(2, 2)")
+    with pytest.raises(ValueError, match="'found' is found by a fit and cannot be set"):
+        kernel_spelled("time_warp(found=true)")
+    with pytest.raises(ValueError, match=r"expected a set, a list of items or a dict of counts\.$"):
+        Jaccard().read([None])
+    with pytest.raises(ValueError, match="Pass an instance, not the class"):
+        apnc.KernelKMeans(2, kernel=Spectrum).fit(["ab", "cd"])
+    assert Jaccard().read([{"a": 1, "b": None}]) == [{"a": 1.0}]

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import normalized_mutual_info_score
 
 import apnc
-from apnc.kernels import Category, Date, Number, Record, Text, kernel_spelled, normalized
+from apnc.kernels import Category, Date, KernelChoice, Number, Record, Text, kernel_spelled, normalized
 from apnc.sources import SourceError
 from benchmarks.objects.generated import FIELDS, mixed_records
 
@@ -101,8 +101,10 @@ def test_missing_values_contribute_nothing(missing):
     ("kind", "value", "form"),
     [
         (Number(), 3, 3.0), (Number(), True, 1.0), (Number(), np.float32(0.5), 0.5), (Number(), Decimal("1.5"), 1.5),
-        (Category(), "a", "a"), (Category(), 1.0, 1), (Category(), np.int64(4), 4), (Category(), np.True_, True),
-        (Category(), 0.5, 0.5), (Text(), np.str_("ab"), "ab"),
+        (Category(), "a", "a"), (Category(), 1.0, "1"), (Category(), "1.0", "1"), (Category(), "01", "01"),
+        (Category(), "1.10", "1.10"),
+        (Category(), np.int64(4), "4"), (Category(), np.True_, "true"), (Category(), "True", "true"),
+        (Category(), 0.5, "0.5"), (Category(), Decimal("2.0"), "2"), (Text(), np.str_("ab"), "ab"),
         (Date(), "2024-03-01", "2024-03-01"), (Date(), "2024-03-01T00:00:00", "2024-03-01"),
         (Date(), "2024-03-01T12:30:00+02:00", "2024-03-01T10:30:00"),
         (Date(), "20240301T103000Z", "2024-03-01T10:30:00"),
@@ -199,7 +201,7 @@ def test_errors_name_row_and_field(row, reason):
 def test_a_field_that_no_row_has():
     kernel = Record({"agee": Number(), "plan": Category()})
     with pytest.raises(
-        ValueError, match=r"None of \d+ sampled rows has a value in the field 'agee'.* they have plan"
+        ValueError, match=r"No row of the sample has a value in the field 'agee'.* they have plan"
     ):
         apnc.KernelKMeans(2, kernel=kernel).fit(ROWS)
     with pytest.raises(ValueError, match="The field 'x': its values are too large to standardise"):
@@ -277,3 +279,36 @@ def test_as_good_as_the_pipeline():
         normalized_mutual_info_score(groups, labels, average_method="geometric") for labels in (ours, theirs)
     )
     assert one > two - 0.02
+
+
+def test_what_was_learned_stays():
+    """A certificate fits models of a sample, which must use the features of the model that it certifies."""
+    kernel = Record({"age": Number()})
+    rows = [{"age": float(value)} for value in range(10)]
+    tuned = kernel.tuned(rows, np.ones(10))
+    assert tuned.tuned(rows[:3], np.ones(3)).learned == tuned.learned
+    assert KernelChoice(kernel).known(tuned).resolve(rows[:3], np.ones(3), 0).learned == tuned.learned
+    assert tuned.rbf(1.0).tuned(rows[:3], np.ones(3)).kernel.learned == tuned.learned
+
+
+def test_a_field_of_two_kinds_is_refused():
+    with pytest.raises(ValueError, match="The field 'd' is a Date in one kernel and a Category in another"):
+        Record({"d": Date()}) + Record({"d": Category()})
+
+
+def test_the_fields_cannot_be_changed_from_outside():
+    given = {"age": Number()}
+    kernel = Record(given)
+    given["plan"] = Category()
+    assert list(kernel.fields) == ["age"]
+
+
+def test_landmarks_that_are_no_records_are_refused():
+    with pytest.raises(ValueError, match="expected a dict"):
+        Record({"age": Number()}).check_landmarks(["abc"])
+
+
+def test_odd_numbers_are_refused():
+    for value in (1 + 2j, np.complex128(1), Decimal("sNaN")):
+        with pytest.raises(ValueError, match="found"):
+            Record({"age": Number()}).read([{"age": value}])

@@ -178,3 +178,45 @@ def test_a_memory_limit_on_long_texts_is_kept_or_refused(tmp_path, limit):
         assert "memory_limit" in done.stderr.splitlines()[-1]
     else:
         assert int(done.stdout) < limit * 1e6
+
+
+def test_categories_do_not_depend_on_the_other_rows_of_a_file(tmp_path):
+    """In CSV, a column of numbers becomes text by one value that is none."""
+    numbers, mixed = tmp_path / "numbers.csv", tmp_path / "mixed.csv"
+    codes = [i % 3 for i in range(60)]
+    numbers.write_text("code,note\n" + "".join(f"{code},1\n" for code in codes))
+    mixed.write_text("code,note\n" + "".join(f"{code},1\n" for code in codes) + "X,a\n")
+    km = apnc.KernelKMeans(3, kernel="record(code=category)", random_state=0).fit(numbers)
+    np.testing.assert_array_equal(km.predict(mixed)[:-1], km.labels_)
+    np.testing.assert_array_equal(km.predict([{"code": code} for code in codes]), km.labels_)
+    np.testing.assert_array_equal(km.predict([{"code": float(code)} for code in codes]), km.labels_)
+    large = tmp_path / "large.csv"
+    large.write_text("code,note\n" + "".join(f"{2**53 + i % 4},1\n" for i in range(40)))
+    assert (
+        len(set(apnc.KernelKMeans(4, kernel="record(code=category)", random_state=0).fit(large).labels_)) == 4
+    )
+    apnc.KernelKMeans(2, kernel="record(code=text, note=text)", random_state=0).fit(numbers)
+
+
+def test_text_that_looks_like_numbers_is_text_in_csv(tmp_path):
+    path = tmp_path / "codes.csv"
+    codes = [f"{i % 7:03d}{i % 2}" for i in range(50)]
+    path.write_text("code,n\n" + "".join(f"{code},1\n" for code in codes))
+    km = apnc.KernelKMeans(2, kernel=Spectrum(1, 2), random_state=0)
+    found = clone(km).fit(apnc.open(path, object_field="code"))
+    np.testing.assert_array_equal(found.labels_, clone(km).fit(codes).labels_)
+    more = tmp_path / "folder"
+    more.mkdir()
+    (more / "a.csv").write_text(path.read_text())
+    (more / "b.csv").write_text("code,n\nabc,1\n")
+    assert len(found.predict(apnc.open(more, object_field="code"))) == 51
+
+
+def test_maps_are_dicts(tmp_path):
+    counts = [{"a": 1.0 + i % 3, "b": 2.0} for i in range(30)]
+    path = tmp_path / "counts.parquet"
+    maps = pa.array([list(one.items()) for one in counts], pa.map_(pa.string(), pa.float64()))
+    pq.write_table(pa.table({"counts": maps}), path)
+    km = apnc.KernelKMeans(3, kernel="jaccard", random_state=0)
+    found = clone(km).fit(apnc.open(path, object_field="counts"))
+    np.testing.assert_array_equal(found.labels_, clone(km).fit(counts).labels_)

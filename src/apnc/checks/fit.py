@@ -26,7 +26,7 @@ LEAST_KERNEL, LARGEST_KERNEL = 1e-30, 1e30
 #: The message if no rows are left to fit.
 WEIGHTLESS = "Every row has weight zero or was skipped; at least one row must have a positive weight."
 #: Packages that a warning's location skips.
-BETWEEN = ("apnc", "contextlib", "sklearn")
+BETWEEN = ("apnc", "contextlib", "numpy", "sklearn")
 
 
 def refuse_range(diagonal: npt.NDArray[Any]) -> None:

@@ -78,6 +78,8 @@ def _recalled(configuration: Mapping[str, Any], request: Mapping[str, Any], form
 def _open(data: Any, format: str, request: Mapping[str, Any], recalled: Mapping[str, Any]) -> Source:
     options = {**request, **recalled}
     options["id_columns"] = options["id_columns"] or ()
+    # Empty text clears what the model remembers.
+    options["object_field"] = options["object_field"] or None
     try:
         return sources.open(data, format=format, **options)
     except SourceError as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from apnc.kernels.combined import NormalizedKernel, OfSeveral, common
+from apnc.kernels.combined import NormalizedKernel, OfSeveral, common, require_kernels
 from apnc.kernels.family import Kernel, KernelRows
 from apnc.stored import require, stored
 from apnc.typing import Array
@@ -23,8 +23,20 @@ class SumKernel(OfSeveral):
     def __post_init__(self) -> None:
         self.check()
 
+    def __repr__(self) -> str:
+        pairs = zip(self.kernels, self.weights, strict=True)
+        return " + ".join(
+            f"{kernel!r}" if weight == 1 else f"{weight!r} * {kernel!r}" for kernel, weight in pairs
+        )
+
+    @property
+    def of_units(self) -> bool:  # type: ignore[override]
+        """Whether every part is normalised, or combines such parts."""
+        return all(part.unit or part.of_units for part in self.kernels)
+
     def check(self) -> None:
-        """Require kernels that suit each other, and a positive weight for each."""
+        """Require kernels that take the same rows, and a positive weight for each."""
+        require_kernels(self.kernels)
         require(self.kernels and len(self.kernels) == len(self.weights), "each kernel needs a weight")
         positive = all(0 < weight < np.inf for weight in self.weights)
         require(positive, f"weights of kernels must be positive, got {self.weights}")
@@ -61,14 +73,28 @@ class ProductKernel(OfSeveral):
         self.check()
 
     def check(self) -> None:
-        """Require kernels that suit each other."""
+        """Require kernels that take the same rows."""
+        require_kernels(self.kernels)
         require(self.kernels, "a product needs a kernel")
         common(self.kernels)
 
+    def __repr__(self) -> str:
+        return " * ".join(
+            f"({part!r})" if isinstance(part, SumKernel) else f"{part!r}" for part in self.kernels
+        )
+
     @property
     def unit(self) -> bool:  # type: ignore[override]
-        """Whether every part is."""
-        return all(part.unit for part in self.kernels)
+        """Whether every part is, or has k(x, x) = 1 anyway."""
+        units = [part.unit for part in self.kernels]
+        return any(units) and all(
+            unit or part.same_diagonal == 1 for unit, part in zip(units, self.kernels, strict=True)
+        )
+
+    @property
+    def of_units(self) -> bool:  # type: ignore[override]
+        """Whether every part is normalised, or combines such parts."""
+        return all(part.unit or part.of_units for part in self.kernels)
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """The product of the parts' rows."""
@@ -105,6 +131,8 @@ def multiplied(one: Kernel, other: Kernel | float) -> Kernel:
     if isinstance(other, Kernel):
         return ProductKernel((*_factors(one), *_factors(other)))
     terms = [(kernel, weight * float(other)) for kernel, weight in _terms(one)]
+    if len(terms) == 1 and terms[0][1] == 1:
+        return terms[0][0]
     return SumKernel(tuple(kernel for kernel, _ in terms), tuple(weight for _, weight in terms))
 
 

@@ -85,7 +85,8 @@ class KernelChoice:
         """The kernel with each gamma to choose from, widest first."""
         if isinstance(self.kernel, Kernel):
             tuned = self.kernel.tuned(rows, weights)
-            return [tuned if self.normalize == "auto" or not self.normalize else normalized(tuned)]
+            normalize = tuned.of_units if self.normalize == "auto" else self.normalize
+            return [normalized(tuned) if normalize else tuned]
         kernels = self._plain(rows, weights, n_columns)
         normalize = self.kernel == "cosine" if self.normalize == "auto" else self.normalize
         return [NormalizedKernel(kernel) if normalize else kernel for kernel in kernels]

@@ -1,5 +1,6 @@
 """Kernels made of others: what concerns the rows is passed on to these."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -60,9 +61,9 @@ class Combined(Kernel):
         return self.with_parts(tuple(part.asked for part in self.parts))
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def fields(self) -> Mapping[str, Any]:  # type: ignore[override]
         """The fields that some part reads."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.columns))
+        return {name: kind for part in self.parts for name, kind in part.fields.items()}
 
     def read(self, objects: Any) -> Any:
         """Read by every part; of records, each reads its own fields."""
@@ -102,14 +103,31 @@ class Combined(Kernel):
         for part in self.parts:
             part.confirm()
 
+    def landmark_bytes(self, held: int) -> int:
+        """That of all parts."""
+        return sum(part.landmark_bytes(held) for part in self.parts)
+
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
         """That of the largest part, and the values of one more."""
         largest = max(part.work_bytes(held, n_landmarks, dtype) for part in self.parts)
         return largest + (len(self.parts) > 1) * n_landmarks * np.dtype(dtype).itemsize
 
 
+def require_kernels(parts: Iterable[Any]) -> None:
+    """Refuse anything else."""
+    for part in parts:
+        require(isinstance(part, Kernel), f"{part!r:.40} is not a kernel")
+
+
 def common(parts: tuple[Kernel, ...]) -> str:
-    """What all kernels take."""
+    """What all kernels take; no field of records may be of two kinds."""
+    known: dict[str, type] = {}
+    for name, field in chain.from_iterable(part.fields.items() for part in parts):
+        kind = known.setdefault(name, type(field))
+        require(
+            kind is type(field),
+            f"The field {name!r:.60} is a {kind.__name__} in one kernel and a {type(field).__name__} in another",
+        )
     kinds = {part.takes for part in parts} - {ANYTHING}
     if len(kinds) > 1:
         raise ValueError(
@@ -134,7 +152,7 @@ class OfOne(Combined):
 
 
 class OfSeveral(Combined):
-    """A kernel made of several others, which suit each other."""
+    """A kernel made of several others, which take the same rows."""
 
     kernels: tuple[Kernel, ...]
 
@@ -156,6 +174,12 @@ class NormalizedKernel(OfOne):
     unit: ClassVar[bool] = True
     kernel: Kernel
 
+    def __post_init__(self) -> None:
+        self.check()
+
+    def __repr__(self) -> str:
+        return f"normalized({self.kernel!r})"
+
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
         """That of the wrapped kernel."""
@@ -163,6 +187,7 @@ class NormalizedKernel(OfOne):
 
     def check(self) -> None:
         """The wrapped kernel must have a computable diagonal and not be normalised already."""
+        require_kernels(self.parts)
         inside = self.kernel
         require(inside.any_diagonal and not inside.unit, f"a {type(inside).__name__} cannot be normalised")
 

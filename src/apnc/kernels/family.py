@@ -1,8 +1,9 @@
 """The kernel interface: rows of the kernel matrix against fixed landmarks, and its diagonal."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ OBJECT_KINDS = (OBJECTS, RECORDS)
 
 
 class BadObjectError(ValueError):
-    """An object that a kernel cannot take; whoever knows where the object is says so in the message.
+    """An object that a kernel cannot take; the source that the object comes from adds its place to the message.
 
     Attributes
     ----------
@@ -29,6 +30,9 @@ class BadObjectError(ValueError):
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(reason)
         self.position = position
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.position, str(self))
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Kernel(ABC):
     ``takes``: what rows it takes, one of ``VECTORS``, ``OBJECTS``, ``RECORDS`` and ``ANYTHING``. ``psd``: all its
     matrices are positive semi-definite. ``pairwise``: a value costs a computation with two objects, instead of a
     product of features; progress is then shown in pairs, and samples that only tune the kernel are smaller. ``unit``:
-    k(x, x) = 1 by wish, so embedded rows are scaled to norm 1. ``any_diagonal``: k(x, x) can be computed for new
+    k(x, x) is meant to be 1, so embedded rows are scaled to norm 1. ``of_units``: it combines such
+    kernels, and is normalised unless the user asks for the opposite. ``any_diagonal``: k(x, x) can be computed for new
     instances. ``pieces``: in how many pieces the matrix of a sample is computed, so that slow kernels report progress.
     ``tunable``: some parameter follows from the data and is not known yet.
     """
@@ -61,13 +66,19 @@ class Kernel(ABC):
     psd: ClassVar[bool] = False
     pairwise: ClassVar[bool] = False
     unit: ClassVar[bool] = False
+    of_units: ClassVar[bool] = False
     any_diagonal: ClassVar[bool] = True
     pieces: ClassVar[int] = 1
     tunable: ClassVar[bool] = False
     #: The width or slope in use; None if the kernel has none.
     gamma: float | None = None
-    #: Fields that a kernel on records reads.
-    columns: tuple[str, ...] = ()
+    #: Fields that a kernel on records reads, by name, with their kinds.
+    fields: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the fields."""
+        return tuple(self.fields)
 
     @property
     def euclidean(self) -> bool:
@@ -96,6 +107,10 @@ class Kernel(ABC):
         from apnc.kernels.algebra import added
 
         return added(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: object) -> "Kernel":
+        # sum() begins with 0.
+        return self if other == 0 else NotImplemented
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         from apnc.kernels.algebra import multiplied
@@ -133,6 +148,10 @@ class Kernel(ABC):
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
         """Memory that one row of ``held`` numbers needs while its kernel row is computed."""
         return (held + n_landmarks) * np.dtype(dtype).itemsize
+
+    def landmark_bytes(self, held: int) -> int:
+        """Memory that one landmark of ``held`` numbers needs besides its row, once it is prepared."""
+        return 0
 
     def of_landmarks(self, landmarks: Any) -> "Kernel":
         """This kernel after the landmarks have been chosen."""

@@ -18,6 +18,8 @@ from apnc.kernels.vectors import VectorKernel
 from apnc.parameters.rules import unknown
 from apnc.wording import some
 
+#: Parameters that a fit sets.
+FOUND = ("found", "learned")
 CONSTANTS = {"true": True, "false": False, "none": None}
 _COMBINED = (
     NormalizedKernel,
@@ -35,9 +37,17 @@ _CALLED: dict[str, Any] = {
 }
 
 
+#: The same by names as they may also be written: WeisfeilerLehman, weisfeilerlehman.
+_PLAINLY = {name.lower().replace("_", ""): made for name, made in _CALLED.items()}
+
+
+def _known(name: str) -> Any:
+    return _CALLED.get(name) or _PLAINLY.get(name.lower().replace("_", ""))
+
+
 def kernel_spelled(text: str) -> Kernel:
     """The kernel that a text describes."""
-    if text.replace("-", "_").isidentifier() and text not in _CALLED:
+    if text.replace("-", "_").isidentifier() and not _known(text):
         raise ValueError(unknown("kernel", text, (*KERNELS, *NAMES)))
     said = f"kernel={text!r}" if len(text) <= SHOWN else f"kernel={text[: SHOWN - 3] + '...'!r}"
     try:
@@ -45,7 +55,8 @@ def kernel_spelled(text: str) -> Kernel:
     except SyntaxError as error:
         raise ValueError(f"{said} cannot be read: {error.msg}. {HOW}") from error
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{said}: {str(error).rstrip('.')}. {HOW}") from error
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{said}: {reason}{'' if reason.endswith('?') else '.'} {HOW}") from error
     if not isinstance(found, Kernel):
         raise ValueError(f"{said} is not a kernel. {HOW}")
     return found
@@ -75,10 +86,10 @@ def _value(node: ast.expr) -> Any:
             return tuple(map(_value, items))
         case ast.Dict(keys=keys, values=values) if None not in keys:
             return {_value(key): _value(value) for key, value in zip(keys, values, strict=True)}  # type: ignore[arg-type]
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            return _value(left) + _value(right)
-        case ast.BinOp(op=ast.Mult(), left=left, right=right):
-            return _value(left) * _value(right)
+        case ast.BinOp(op=ast.Add() | ast.Mult() as operation, left=left, right=right):
+            one, two = _value(left), _value(right)
+            if any(isinstance(side, Kernel) for side in (one, two)):
+                return one + two if isinstance(operation, ast.Add) else one * two
         case ast.Call(func=function, args=given, keywords=named):
             return _called(function, [*map(_value, given)], named)
     raise ValueError(f"{ast.unparse(node)!r:.60} is not understood")
@@ -87,16 +98,16 @@ def _value(node: ast.expr) -> Any:
 def _named(name: str) -> Any:
     if name.lower() in CONSTANTS:
         return CONSTANTS[name.lower()]
-    if name not in _CALLED:
+    if not _known(name):
         raise _unknown(name)
-    return _checked(_CALLED[name], [], {})
+    return _checked(_known(name), [], {})
 
 
 def _called(function: ast.expr, given: list[Any], named: list[ast.keyword]) -> Any:
     options = {str(word.arg): _value(word.value) for word in named}
     match function:
-        case ast.Name(id=name) if name in _CALLED:
-            return _checked(_CALLED[name], given, options)
+        case ast.Name(id=name) if _known(name):
+            return _checked(_known(name), given, options)
         case ast.Attribute(value=inner, attr="rbf"):
             kernel = _value(inner)
             if isinstance(kernel, Kernel):
@@ -106,9 +117,11 @@ def _called(function: ast.expr, given: list[Any], named: list[ast.keyword]) -> A
 
 def _checked(make: Any, given: list[Any], options: dict[str, Any]) -> Any:
     """Call with arguments that fit; the error names the parameters that there are."""
+    if odd := [name for name in options if name in FOUND]:
+        raise ValueError(f"{make.__name__}: {odd[0]!r} is found by a fit and cannot be set")
     try:
         inspect.signature(make).bind(*given, **options)
     except TypeError as error:
-        known = some(list(inspect.signature(make).parameters), 6)
+        known = some([name for name in inspect.signature(make).parameters if name not in FOUND], 6)
         raise ValueError(f"{make.__name__}: {error}; it takes {known or 'no parameters'}") from error
     return make(*given, **options)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from apnc.kernels.bandwidth import mean_length
-from apnc.kernels.combined import OfOne
+from apnc.kernels.combined import OfOne, OfSeveral, require_kernels
 from apnc.kernels.family import Kernel, KernelRows
 from apnc.rows import n_rows
 from apnc.stored import require, stored
@@ -29,8 +29,13 @@ class RadialKernel(OfOne):
     def __post_init__(self) -> None:
         self.check()
 
+    def __repr__(self) -> str:
+        inside = f"({self.kernel!r})" if isinstance(self.kernel, OfSeveral) else f"{self.kernel!r}"
+        return f"{inside}.rbf({'' if self.gamma is None else repr(self.gamma)})"
+
     def check(self) -> None:
         """Require a width."""
+        require_kernels(self.parts)
         require(
             self.gamma is None or 0 < self.gamma < np.inf, f"gamma={self.gamma} must be a positive number"
         )
@@ -59,7 +64,7 @@ class RadialKernel(OfOne):
         size = TUNING_PAIRS if kernel.pairwise else TUNING
         some, own = rows[:size], weights[:size]
         length = mean_length(np.sqrt(squared_distances(kernel, some)), own)
-        return RadialKernel(kernel, 1.0 / (2.0 * length**2) if length > 0 else 1.0, found=True)
+        return RadialKernel(kernel, gamma_of(length), found=True)
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """exp(-gamma d^2) of the wrapped kernel's rows."""
@@ -91,6 +96,12 @@ class RadialKernel(OfOne):
     def diagonal(self, rows: Any) -> Array:
         """It is 1."""
         return np.ones(n_rows(rows))
+
+
+def gamma_of(length: float) -> float:
+    """1 / (2 length^2); 1 if all distances are 0, or too small to be squared."""
+    width = 2.0 * length**2
+    return 1.0 / width if width > np.finfo(float).tiny else 1.0
 
 
 def squared_distances(kernel: Kernel, rows: Any) -> Array:

@@ -40,9 +40,12 @@ class VectorKernel(Kernel):
     coef0: float = 1.0
     degree: float = 3.0
 
+    def __post_init__(self) -> None:
+        self.check()
+
     @property
     def psd(self) -> bool:  # type: ignore[override]
-        """All but the sigmoid, and polynomials that subtract or have broken degrees."""
+        """All but the sigmoid, and polynomials with a negative coef0 or a fractional degree."""
         whole = self.coef0 >= 0 and self.degree == int(self.degree)
         return self.name != "sigmoid" and (self.name != "polynomial" or whole)
 

@@ -72,7 +72,7 @@ def _of_kernels(
 ) -> Iterator[Parameter]:
     row, kernels = partial(Parameter, panel=KERNEL), (*vectors, *objects)
     kernel = rules.Rule(
-        "a name, a kernel or a function f(A, B)", (*vectors, "precomputed"), accepts=callable, read=read
+        "a name, a kernel or a function f(A, B)", (*vectors, "precomputed"), accepts=_is_instance, read=read
     )
     meaning = f"Kernel: {', '.join(kernels)}; or a function f(A, B) that returns a matrix."
     yield row("kernel", "rbf", (str,), kernel, meaning, metavar="NAME", words=kernels)
@@ -137,3 +137,8 @@ def _of_members() -> Iterator[Parameter]:
         rules.positive,
         "Number of landmarks in each random subset, or their share.",
     )
+
+
+def _is_instance(value: Any) -> bool:
+    """Whether a value can be called, and is not a class that was meant to be."""
+    return callable(value) and not isinstance(value, type)

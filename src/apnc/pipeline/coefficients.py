@@ -21,6 +21,8 @@ from apnc.typing import Array
 
 #: Alignments that differ by less are equal.
 EQUAL = 1e-6
+#: Residuals below this are rounding errors.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ def measure_residual(Y: Array, diagonal: Array, weights: Array) -> float:
     if not known.any():
         return 0.0
     share = np.einsum("ij,ij->i", Y[known], Y[known]) / diagonal[known]
-    return float(np.average(1.0 - share, weights=weights[known]))
+    found = float(np.average(1.0 - share, weights=weights[known]))
+    return found if abs(found) > ROUNDING else 0.0
 
 
 def embed_sample(sample: Sample, kernel: Kernel, coefficients: Coefficients, dtype: type) -> Array:

@@ -26,6 +26,7 @@ class Problem:
     ----------
     sizes : of the fit.
     held_bytes : bytes of one row in a sample.
+    landmark_bytes : bytes of one landmark, prepared by the kernel, besides the row.
     dense : whether rows are dense vectors.
     overhead : bytes needed for reading, besides the rows.
     labels : number of rows whose labels are kept in memory.
@@ -37,6 +38,7 @@ class Problem:
 
     sizes: Sizes
     held_bytes: int
+    landmark_bytes: int
     dense: bool
     overhead: int
     labels: int
@@ -70,6 +72,7 @@ def coefficients(problem: Problem) -> dict[str, float]:
     vectors = problem.dense and problem.sizes.linear
     return {
         "samples": 2.0 * samples * (problem.held_bytes + 16),
+        "landmarks": float(l * problem.landmark_bytes),
         **embedding.reduce_bytes(l, m, samples),
         **({} if vectors else embedding.vector_bytes(samples, problem.sizes.n_clusters, problem.itemsize)),
         # Kernel values and embedded sample of the other candidates are kept until the best is known.
@@ -83,7 +86,8 @@ def clustering(problem: Problem) -> dict[str, float]:
     sizes = problem.sizes
     l, m = sizes.n_landmarks, sizes.n_components  # noqa: E741
     return {
-        "coefficients": (8.0 + problem.itemsize) * l * m + 3.0 * l * problem.held_bytes,
+        "coefficients": (8.0 + problem.itemsize) * l * m,
+        "landmarks": l * (3.0 * problem.held_bytes + problem.landmark_bytes),
         "chunks": problem.chunks,
         "samples": sizes.sample_rows * (2.0 * problem.held_bytes + 8 * m),
         "centroids and sums": 8.0
@@ -98,7 +102,7 @@ def clustering(problem: Problem) -> dict[str, float]:
 def applying(problem: Problem) -> dict[str, float]:
     """Applying a fitted model: coefficients, chunks in flight, results kept in memory."""
     parts = clustering(problem)
-    return {name: parts[name] for name in ("coefficients", "chunks", "labels", "other")}
+    return {name: parts[name] for name in ("coefficients", "landmarks", "chunks", "labels", "other")}
 
 
 def describing(

@@ -102,6 +102,7 @@ class Job:
         return costs.Problem(
             sizes,
             held_bytes=8 * source.held or source.read_bytes,
+            landmark_bytes=0 if source.kernel is None else source.kernel.landmark_bytes(source.held),
             dense=source.dtype is not None and not source.is_sparse,
             overhead=source.overhead,
             labels=sizes.n_rows if self.labels_here and not source.remote else 0,

@@ -41,6 +41,7 @@ class Source(ABC):
     n_rows : number of rows, including skipped ones; None until they have been counted.
     overhead : approximate memory of reading besides the rows (page buffers, indices, a decompressor).
     id_columns : columns written before the labels.
+    weight_column : column of the weights, if any.
     left_out : columns that were left out of the features automatically, and why.
     paths : the paths that were opened, if any.
     files : the files that were found there.
@@ -64,6 +65,7 @@ class Source(ABC):
     n_rows: int | None = None
     overhead: int = 0
     id_columns: tuple[str, ...] = ()
+    weight_column: str | None = None
     left_out: Mapping[str, str] = MappingProxyType({})
     paths: tuple[Any, ...] = ()
     files: tuple[Any, ...] = ()
@@ -137,6 +139,7 @@ class Source(ABC):
             "name": self.name,
             "columns": self.n_columns if self.columns is None else list(self.columns),
             "id_columns": list(self.id_columns),
+            "weight_column": self.weight_column,
             "drop_null": self.drop_null,
             "files": [file.stamp() for file in self.files],
         }

@@ -50,6 +50,10 @@ class JsonLinesSource(Source):
         self._id_types: dict[str, type] = {}
         self.read_bytes = GROWTH * self._look_ahead()
 
+    def identity(self) -> dict[str, Any]:
+        """With the field that is the object."""
+        return {**super().identity(), "object_field": self.object_field}
+
     def _look_ahead(self) -> int:
         """Mean length of the first lines; also checks the fields of the first one and finds the types of the ids."""
         n_lines, n_bytes, objects = 0, 0, []
@@ -154,7 +158,7 @@ def _parsed(line: Line) -> Any:
     try:
         return _DECODER.decode(line.text.decode())
     except json.JSONDecodeError as error:
-        reason = f"{error.msg} at character {error.pos + 1}"
+        reason = f"{error.msg.removesuffix(' at')} at character {error.pos + 1}"
     except (ValueError, RecursionError) as error:
         reason = str(error)
     cut = "" if line.text.endswith(b"\n") else " The file ends in this line; it may be cut off."

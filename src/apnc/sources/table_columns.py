@@ -1,6 +1,6 @@
 """Columns of a table: which of them are features, and how they become a matrix."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,6 +56,7 @@ class Layout:
     known : all columns of the part if the features were chosen automatically, else None.
     problem : why the table cannot be read; empty if it can.
     left_out : columns that were left out of the features automatically, and why.
+    verbatim : features that are read as they are written.
 
     """
 
@@ -67,6 +68,7 @@ class Layout:
     known: frozenset[str] | None
     problem: str
     left_out: dict[str, str]
+    verbatim: Collection[str] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,21 +116,26 @@ def layout_of(part: Part, request: Request) -> Layout:
     )
 
 
-def layout_of_objects(part: Part, request: Request, columns: Sequence[str]) -> Layout:
-    """The layout of a table whose columns are objects, or the fields of records."""
+def layout_of_objects(
+    part: Part, request: Request, columns: Sequence[str], verbatim: Collection[str]
+) -> Layout:
+    """The layout of a table whose columns are objects, or the fields of records; ``verbatim`` ones are not guessed."""
     weights = () if request.weight is None else (request.weight,)
     _require(part, (*columns, *request.ids, *weights))
     _require_numbers(part, weights)
-    types = part.types(dict.fromkeys((*columns, *weights)))
+    types = {**part.types(dict.fromkeys((*columns, *weights))), **part.types(verbatim, verbatim=True)}
     ids = part.types(request.ids, verbatim=True)
-    return Layout(part.name, tuple(columns), types, ids, 0, None, "", {})
+    return Layout(part.name, tuple(columns), types, ids, 0, None, "", {}, verbatim)
 
 
 def check_part(part: Part, layout: Layout, verbatim: bool) -> None:
     """Refuse a part whose columns have other types than in the layout, or that has new numeric columns."""
     expected = layout.id_types if verbatim else layout.types
     _require(part, expected)
-    for name, type_ in part.types(expected, verbatim).items():
+    found = part.types(expected, verbatim)
+    if not verbatim:
+        found.update(part.types(layout.verbatim, verbatim=True))
+    for name, type_ in found.items():
         if type_ != expected[name]:
             raise SourceError(
                 f"{part.name}: column {name!r} is of type {type_}, but {expected[name]} in {layout.origin}. "

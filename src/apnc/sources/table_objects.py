@@ -1,6 +1,6 @@
 """Objects in tables: a column whose values are the instances, or whole rows as records."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
@@ -27,6 +27,10 @@ class TableObjects(TableSource):
         """The columns that the objects are made of."""
         raise NotImplementedError
 
+    def _verbatim(self) -> Collection[str]:
+        """Those of them that are text in delimited files, whatever they look like."""
+        return self._names()
+
     def _objects(self, table: Any) -> list[Any]:
         """Objects of a table with those columns."""
         raise NotImplementedError
@@ -37,7 +41,7 @@ class TableObjects(TableSource):
                 f"{self.name}: rows are objects here, so columns= and exclude= (--columns, --exclude) have no effect. "
                 "Leave them out."
             )
-        self._layout = layout_of_objects(part, self._request, self._names())
+        self._layout = layout_of_objects(part, self._request, self._names(), self._verbatim())
         self.n_columns = 0
         first = next((batch for batch, _ in part.batches(self._layout.types, LOOKED_AT)), None)
         some = [] if first is None else self._objects(pa.Table.from_batches([first[:LOOKED_AT]]))
@@ -70,8 +74,7 @@ class ObjectColumn(TableObjects):
         return (self.object_field,)
 
     def _objects(self, table: Any) -> list[Any]:
-        found: list[Any] = plain(table.column(self.object_field)).to_pylist()
-        return found
+        return values_of(table.column(self.object_field))
 
     def of_objects(self, kernel: Any) -> Self:
         """The same objects, read by a kernel."""
@@ -93,6 +96,9 @@ class Records(TableObjects):
         found: Sequence[str] = self.kernel.columns
         return found
 
+    def _verbatim(self) -> Collection[str]:
+        return [name for name, field in self.kernel.fields.items() if field.verbatim]
+
     def _objects(self, table: Any) -> list[Any]:
         return rows_as_records(table, self._names())
 
@@ -103,16 +109,17 @@ class Records(TableObjects):
 
 def rows_as_records(table: Any, names: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of a table or batch as dicts of the named columns."""
-    columns = {name: plain(table.column(name)).to_pylist() for name in names}
+    columns = {name: values_of(table.column(name)) for name in names}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def plain(column: Any) -> Any:
-    """A column whose values Python has types for: microseconds instead of nanoseconds."""
+def values_of(column: Any) -> list[Any]:
+    """Values of a column as Python has them: maps as dicts, times in microseconds instead of nanoseconds."""
     type_ = column.type
     if pa.types.is_timestamp(type_) and type_.unit == "ns":
-        return column.cast(pa.timestamp("us", type_.tz), safe=False)
-    return column
+        column = column.cast(pa.timestamp("us", type_.tz), safe=False)
+    found: list[Any] = column.to_pylist()
+    return [item and dict(item) for item in found] if pa.types.is_map(type_) else found
 
 
 def no_object_column(where: str, kernel: Any, first: Callable[[], Part]) -> str:

@@ -40,6 +40,9 @@ FAN = 32
 #: How often partitions whose files were not found on their task's executor are retried before everything is recomputed,
 #: and how often that is done.
 TRIES, RENEWALS = 4, 3
+DISAPPEAR = (
+    "Files cached in the executors' local folders disappear while they are needed. Check spark.local.dir."
+)
 #: Tasks that search the executors for files when there is no index.
 CLEANERS = 64
 
@@ -76,9 +79,7 @@ class SparkChunks:
                 if not found.lost:
                     return _value(found)
             self.rows.renew()
-        raise RuntimeError(
-            "Files cached in the executors' local folders disappear while they are needed. Check spark.local.dir."
-        )
+        raise RuntimeError(DISAPPEAR)
 
     def cached(self) -> AbstractContextManager["SparkChunks"]:
         """All chunks, computed once and kept on the executors until the context ends."""
@@ -147,7 +148,21 @@ class Index(Rows):
         return self._cached
 
     def renew(self) -> None:
-        """Compute and cache all chunks, replacing an earlier cache."""
+        """Compute and cache all chunks, replacing an earlier cache, and if it is lost, the one they are made from."""
+        for _ in range(RENEWALS):
+            kept = self._computed()
+            if not any(outcome.lost for outcome in kept):
+                break
+            self._chunks.rows.renew()
+        else:
+            raise RuntimeError(DISAPPEAR)
+        failed = next((outcome.errors[0] for outcome in kept if outcome.errors), None)
+        if failed is not None:
+            raise failed
+        self.levels = levels_for(len(kept))
+
+    def _computed(self) -> list[Outcome]:
+        """The outcomes of all partitions, whose chunks are cached."""
         self._forget()
         source = self._chunks.rows.frame
         with told_plainly(source), on_drivers_python(source):
@@ -155,12 +170,9 @@ class Index(Rows):
             columns = "position long, path string, outcome binary"
             self._cached = source.mapInArrow(task.run, columns).persist()
             outcomes = self._cached.select("position", "outcome")
-        kept = collected(outcomes)
+        kept = list(unpacked(collected(outcomes)))
         self._complete = True
-        failed = next((outcome.errors[0] for outcome in unpacked(kept) if outcome.errors), None)
-        if failed is not None:
-            raise failed
-        self.levels = levels_for(len(kept))
+        return kept
 
     def release(self) -> None:
         """Remove the files and the index."""

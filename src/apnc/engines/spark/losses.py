@@ -85,9 +85,11 @@ def _sentence(error: Exception) -> str:
         return _sentence(lost)
     if isinstance(error, PySparkException) or hasattr(error, "java_exception"):
         return reason_of(report)
-    found = f"{type(error).__name__}: {report}".strip(": ")
+    # What the bridge to Java says of its own state helps nobody.
+    own = type(error).__module__.startswith("py4j.")
+    found = "" if own else f" ({told(f'{type(error).__name__}: {report}'.strip(': '), 200)})"
     return (
-        f"The connection to the Spark driver was lost ({told(found, 200)}). Look for the reason in its log, start a "
+        f"The connection to the Spark driver was lost{found}. Look for the reason in its log, start a "
         "new session, create the DataFrame again and repeat the work."
     )
 

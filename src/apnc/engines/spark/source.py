@@ -30,7 +30,7 @@ from apnc.sources.family import Decode, Source
 from apnc.sources.missing import Missing, missing_in, present
 from apnc.sources.pieces import Decoded, Piece, SourceError
 from apnc.sources.table_columns import Request
-from apnc.sources.table_objects import rows_as_records
+from apnc.sources.table_objects import rows_as_records, values_of
 from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import TableSource, request_of
 from apnc.typing import Array
@@ -129,7 +129,8 @@ class Remote(Source):
         """The columns in use and the files behind them."""
         with told_plainly(self.frame):
             used = [field.simpleString() for field in self.frame.schema.fields if field.name in self.used]
-            return {"columns": used, "files": sorted(self.frame.inputFiles())}
+            files = sorted(self.frame.inputFiles())
+            return {"columns": used, "weight_column": self.weight_column, "files": files}
 
     def with_column(self, output: Any, model: Any, layout: Layout) -> Any:
         """The DataFrame with a model's output as an additional column, or several if it has fields."""
@@ -217,8 +218,7 @@ class FrameObjects(Remote):
         return self._objects(batch), weights
 
     def _objects(self, batch: Any) -> list[Any]:
-        found: list[Any] = batch.column(self.object_columns[0]).to_pylist()
-        return found
+        return values_of(batch.column(self.object_columns[0]))
 
     def decode(self, piece: Piece) -> Decoded:
         """Instances that are not missing."""

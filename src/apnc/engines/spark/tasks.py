@@ -132,6 +132,8 @@ class Keep:
             if chunks is None:
                 return
             path = str(self._written(chunks, position))
+        except LostError as error:
+            outcome = Outcome(lost=error.args)
         except TRANSIENT:
             raise
         except Exception as error:

@@ -43,6 +43,16 @@ class Features:
 
         return cls(*loops.summed(ids, np.ones(len(ids)) if values is None else values, starts))
 
+    @classmethod
+    def joined(cls, parts: Sequence["Features"]) -> "Features":
+        """Features of all objects of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+        starts = [part.starts[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        ids, values = ([getattr(part, name) for part in parts] for name in ("ids", "values"))
+        return cls(np.concatenate(ids), np.concatenate(values), np.append(np.concatenate(starts), ends[-1]))
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -101,13 +111,44 @@ class ObjectKernel(Kernel):
         return landmarks[:TRIALS]
 
 
-class FeatureKernel(ObjectKernel):
+class CountingKernel(ObjectKernel):
+    """A kernel that compares objects by their features."""
+
+    psd: ClassVar[bool] = True
+
+    @abstractmethod
+    def features(self, objects: Sequence[Any]) -> Features:
+        """Features of objects in the form that ``read`` gives them."""
+
+    def feature_bytes(self, held: int) -> int:
+        """Memory of the features of an object of ``held`` numbers while they are counted."""
+        return FEATURE_BYTES * held
+
+    def landmark_bytes(self, held: int) -> int:
+        """Its features."""
+        return self.feature_bytes(held)
+
+    def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
+        """Features besides the values."""
+        return super().work_bytes(held, n_landmarks, dtype) + self.feature_bytes(held)
+
+    def slices(self, objects: Sequence[Any]) -> Iterator[slice]:
+        """Parts whose features fit in ``SLICE_BYTES``: samples are not split into chunks, and objects may be large."""
+        size = max(1, SLICE_BYTES // (1 + self.feature_bytes(numbers_held(objects))))
+        return (slice(start, start + size) for start in range(0, len(objects), size))
+
+    def counted(self, objects: Sequence[Any]) -> Features:
+        """Features of any number of objects."""
+        parts = [self.features(objects[some]) for some in self.slices(objects)]
+        return Features.joined(parts or [self.features(objects)])
+
+
+class FeatureKernel(CountingKernel):
     """The inner product of features, or with ``normalize`` its cosine.
 
     An object without features is similar to nothing, not even to itself.
     """
 
-    psd: ClassVar[bool] = True
     normalize: bool
 
     @property
@@ -115,21 +156,17 @@ class FeatureKernel(ObjectKernel):
         """Whether k(x, x) = 1."""
         return self.normalize
 
-    @abstractmethod
-    def features(self, objects: Sequence[Any]) -> Features:
-        """Features of objects in the form that ``read`` gives them."""
-
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Inner products with the landmarks, or cosines."""
         from apnc.loops.hashed_features import products
 
-        of_landmarks = self.features(landmarks)
+        of_landmarks = self.counted(landmarks)
         postings = Postings.of(of_landmarks)
         columns: Array = inverse_norms(of_landmarks).astype(dtype)
 
         def rows(X: Any, room: Array | None) -> Array:
             K = np.empty((len(X), len(columns)), dtype) if room is None else room
-            for some in slices(X):
+            for some in self.slices(X):
                 found, own = self.features(X[some]), K[some]
                 postings.compared(products, found, own)
                 if self.normalize:
@@ -139,23 +176,13 @@ class FeatureKernel(ObjectKernel):
 
         return KernelRows(rows)
 
-    def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
-        """Features besides the values."""
-        return super().work_bytes(held, n_landmarks, dtype) + FEATURE_BYTES * held
-
     def diagonal(self, rows: Any) -> Array:
         """Sums of squares, or 1; 0 for an object without features."""
         squares = np.empty(len(rows))
-        for some in slices(rows):
+        for some in self.slices(rows):
             found = self.features(rows[some])
             squares[some] = found.sums(found.values**2)
         return (squares > 0).astype(np.float64) if self.normalize else squares
-
-
-def slices(objects: Sequence[Any]) -> Iterator[slice]:
-    """Parts whose features fit in ``SLICE_BYTES``: samples are not split into chunks, and objects may be large."""
-    size = max(1, SLICE_BYTES // (1 + FEATURE_BYTES * numbers_held(objects)))
-    return (slice(start, start + size) for start in range(0, len(objects), size))
 
 
 def inverse_norms(found: Features) -> Array:

@@ -1,6 +1,7 @@
 """Fields of records: how their values are read, what is learned about them, and the features that they become."""
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from apnc.typing import Array
 
 #: Characters of a value in a record that is shown.
 SHOWN = 40
+#: A whole number with a fraction of zeros.
+WHOLE = re.compile(r"(-?\d+)\.0+")
 MICROSECONDS_A_DAY = 86_400e6
 
 
@@ -34,6 +37,8 @@ class Field(ABC):
 
     weight: float = 1.0
     learns: ClassVar[type[Learned]]
+    #: Whether delimited text is read as it stands, instead of as the numbers that it looks like.
+    verbatim: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.check()
@@ -92,9 +97,11 @@ class Measured(Field):
 class Number(Measured):
     """A number, less the mean and divided by the standard deviation in a sample of the rows; true is 1, false 0."""
 
+    verbatim = False
+
     def read(self, value: Any) -> float:
         """A finite number."""
-        if not isinstance(value, int | float | np.number | np.bool_ | Decimal):
+        if not isinstance(value, int | float | np.integer | np.floating | np.bool_ | Decimal):
             hint = " A field of text is a Category or a Text." if isinstance(value, str) else ""
             raise ValueError(f"found {described(value)}, expected a number.{hint}")
         number = _as_float(value)
@@ -138,19 +145,26 @@ class Date(Measured):
 @stored
 @dataclass(frozen=True, repr=False)
 class Category(Field):
-    """One of several values, equal or not: text, a number, true or false. 1 and 1.0 are equal, 1 and "1" are not."""
+    """One of several values, equal or not: text, a number, true or false.
+
+    Values are compared as text, so that a category is the same in every format: 1, 1.0, "1" and "1.0" are equal, and so
+    are True, "True" and "true"; "01" is another category.
+    """
 
     learns = Nothing
 
-    def read(self, value: Any) -> Any:
-        """Text, a whole number where possible, true or false."""
+    def read(self, value: Any) -> str:
+        """As text."""
         value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, str):
-            return str(value)
-        if not isinstance(value, int | float) or value in (math.inf, -math.inf):
+        infinite = isinstance(value, float) and math.isinf(value)
+        if infinite or not isinstance(value, str | int | float | Decimal):
             hint = " A date is a Date." if isinstance(value, date) else ""
             raise ValueError(f"found {described(value)}, expected text, a number, true or false.{hint}")
-        return int(value) if isinstance(value, float) and value.is_integer() else value
+        text = str(value)
+        if text in ("True", "False"):
+            return text.lower()
+        whole = WHOLE.fullmatch(text)
+        return whole[1] if whole else text
 
     def learned(self, values: Sequence[Any], weights: Array) -> Nothing:
         """Nothing."""
@@ -229,7 +243,7 @@ def salt_of(name: str) -> Array:
 def _as_float(value: Any) -> float:
     try:
         return float(value)
-    except OverflowError:
+    except (OverflowError, ValueError):  # the latter for a signalling NaN
         return math.inf
 
 

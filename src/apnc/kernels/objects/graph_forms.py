@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from apnc.kernels.family import BadObjectError
-from apnc.kernels.objects.sequences import PLAIN, described
+from apnc.kernels.objects.sequences import LARGEST, PLAIN, described
 
 #: Most nodes of a graph.
 MOST_NODES = 10_000_000
@@ -120,7 +120,7 @@ def _label(label: Any) -> str | int:
     if isinstance(label, str):
         return str(label)
     number = _whole(label)
-    if number is None:
+    if number is None or abs(number) >= LARGEST:
         raise ValueError(f"found the node label {described(label)}, expected text or a whole number.")
     return number
 

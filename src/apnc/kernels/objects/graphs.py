@@ -10,11 +10,13 @@ import numpy as np
 from apnc.kernels.objects.features import FeatureKernel, Features
 from apnc.kernels.objects.graph_forms import as_graphs
 from apnc.kernels.objects.sequences import token_codes
-from apnc.stored import require, stored
+from apnc.stored import require, require_flags, stored
 from apnc.typing import Array
 
 #: Most refinements of labels.
 MOST_ITERATIONS = 50
+#: Memory of a node with its label, and of an edge, in numbers of 8 bytes; and of a pair of labels with its distance.
+NUMBERS_A_NODE, NUMBERS_AN_EDGE, PAIR_BYTES = 4, 16, 40
 #: Most labels that ``shown`` lists.
 MOST_SHOWN = 6
 
@@ -71,14 +73,19 @@ class WeisfeilerLehman(GraphKernel):
             inside,
             f"iterations={self.iterations!r:.40}: expected a whole number from 0 to {MOST_ITERATIONS}",
         )
+        require_flags(self, "normalize")
+
+    def feature_bytes(self, held: int) -> int:
+        """Those of every iteration."""
+        return super().feature_bytes(held) * (1 + self.iterations // NUMBERS_A_NODE)
 
     def features(self, objects: Sequence[Any]) -> Features:
         """Labels of all iterations, with the number of nodes that have them."""
         from apnc.loops import graphs as loops
 
-        labels, starts, firsts, neighbours = joined(objects)
+        labels, starts, firsts, neighbours, counts = joined(objects)
         ids = loops.refined(labels, firsts, neighbours, self.iterations)
-        return Features.counted(ids, starts * (self.iterations + 1))
+        return Features.counted(ids, starts * (self.iterations + 1), np.repeat(counts, self.iterations + 1))
 
 
 @stored
@@ -100,17 +107,34 @@ class ShortestPath(GraphKernel):
 
     normalize: bool = True
 
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Require true or false."""
+        require_flags(self, "normalize")
+
+    def feature_bytes(self, held: int) -> int:
+        """Those of all pairs of nodes that are connected, if their labels differ."""
+        return super().feature_bytes(held) + PAIR_BYTES * (held // NUMBERS_AN_EDGE) ** 2
+
     def features(self, objects: Sequence[Any]) -> Features:
         """Pairs of labels with their distance, with the number of pairs of nodes that have them."""
         from apnc.loops import graphs as loops
 
-        return Features(*loops.paths(*joined(objects)))
+        *graphs, _ = joined(objects)
+        return Features(*loops.paths(*graphs))
 
 
-def joined(graphs: Sequence[dict[str, Any]]) -> tuple[Array, Array, Array, Array]:
-    """Plain graphs as one: labels of all nodes by hash, where each graph's nodes begin, and ``loops.adjacency``."""
+def joined(graphs: Sequence[dict[str, Any]]) -> tuple[Array, Array, Array, Array, Array]:
+    """Plain graphs as one: labels of all nodes by hash, where each graph's nodes begin, ``loops.adjacency``, and how
+    many nodes each stands for.
+    """
     from apnc.loops import graphs as loops
 
+    alone = {i: n for i, graph in enumerate(graphs) if (n := _n_alone(graph)) > 1}
+    if alone:
+        graphs = [_compact(graph) if i in alone else graph for i, graph in enumerate(graphs)]
     sizes = np.fromiter((graph["n"] for graph in graphs), np.int64, len(graphs))
     starts = np.append(0, np.cumsum(sizes))
     edges = [graph["edges"] for graph in graphs]
@@ -118,7 +142,22 @@ def joined(graphs: Sequence[dict[str, Any]]) -> tuple[Array, Array, Array, Array
     ends = np.fromiter(chain.from_iterable(chain.from_iterable(edges)), np.int64, 2 * n_edges.sum())
     ends += np.repeat(starts[:-1], 2 * n_edges)
     firsts, neighbours = loops.adjacency(ends.reshape(-1, 2), starts[-1])
-    return label_codes(graphs), starts, firsts, neighbours
+    counts = np.ones(starts[-1])
+    counts[[starts[i + 1] - 1 for i in alone]] = list(alone.values())
+    return label_codes(graphs), starts, firsts, neighbours, counts
+
+
+def _n_alone(graph: dict[str, Any]) -> int:
+    """At least so many nodes have no edge and no label, and so are alike; 0 if all have labels."""
+    if "node_labels" in graph or graph["n"] <= 2 * len(graph["edges"]):
+        return 0
+    return int(graph["n"] - len(set(chain.from_iterable(graph["edges"]))))
+
+
+def _compact(graph: dict[str, Any]) -> dict[str, Any]:
+    """The graph with a single node, the last, for all that have no edge: their number may be in the millions."""
+    number = {node: place for place, node in enumerate(sorted(set(chain.from_iterable(graph["edges"]))))}
+    return {"n": len(number) + 1, "edges": [[number[u], number[v]] for u, v in graph["edges"]]}
 
 
 def label_codes(graphs: Sequence[dict[str, Any]]) -> Array:

@@ -45,6 +45,7 @@ class Record(FeatureKernel):
 
     def __post_init__(self) -> None:
         self.check()
+        object.__setattr__(self, "fields", dict(self.fields))
 
     @classmethod
     def of(cls, fields: Mapping[str, Field] | None = None, /, **named: Field) -> "Record":
@@ -60,16 +61,14 @@ class Record(FeatureKernel):
         require(isinstance(self.fields, Mapping) and self.fields, f"a record needs fields. {HOW}")
         for name, kind in self.fields.items():
             require(isinstance(name, str), f"the field {name!r:.40} must be named by text")
-            require(isinstance(kind, Field), f"the field {name!r:.40} is {kind!r:.40}. {HOW}")
+            require(
+                isinstance(kind, Field),
+                f"the field {name!r:.40} is {kind!r:.40}, expected Number(), Category(), Date() or Text(). {HOW}",
+            )
         if self.learned is not None:
             require(len(self.learned) == len(self.fields), "learned has another number of fields")
             for kind, found in zip(self.fields.values(), self.learned, strict=True):
                 require(isinstance(found, kind.learns), f"a {kind!r} cannot use a {type(found).__name__}")
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the fields."""
-        return tuple(self.fields)
 
     @property
     def tunable(self) -> bool:  # type: ignore[override]
@@ -82,7 +81,9 @@ class Record(FeatureKernel):
         return replace(self, learned=None)
 
     def tuned(self, rows: Any, weights: Array) -> "Record":
-        """Learn about every field from a sample of records."""
+        """Learn about every field from a sample of records; what was learned before stays."""
+        if self.learned is not None:
+            return self
         return replace(self, learned=tuple(self._learned(rows, weights)))
 
     def _learned(self, rows: Sequence[Mapping[str, Any]], weights: Array) -> Iterator[Learned]:
@@ -91,8 +92,8 @@ class Record(FeatureKernel):
             if not values:
                 found = [other for other in self.fields if any(other in row for row in rows)]
                 raise ValueError(
-                    f"None of {len(rows):,} sampled rows has a value in the field {name!r:.60}; of the kernel's fields "
-                    f"they have {some(found) or 'none'}. Correct its name, or leave it out."
+                    f"No row of the sample has a value in the field {name!r:.60}; of the kernel's fields they have "
+                    f"{some(found) or 'none'}. Correct its name, or leave it out."
                 )
             try:
                 yield kind.learned(values, weights[there])
@@ -121,8 +122,9 @@ class Record(FeatureKernel):
     def check_landmarks(self, landmarks: Any) -> None:
         """Require records in the form that the kernel reads; other kernels in a sum may read other fields."""
         require(isinstance(landmarks, list), "landmarks of Record must be records")
+        read = self.read(landmarks)
         own = [{name: row[name] for name in self.fields if name in row} for row in landmarks]
-        require(self.read(landmarks) == own, "landmarks are not as Record reads objects")
+        require(read == own, "landmarks are not as Record reads objects")
 
     def shown(self, item: Any) -> str:
         """The values by name."""
@@ -170,5 +172,5 @@ def is_missing(value: Any) -> bool:
     try:
         # Only what is missing differs from itself.
         return bool(value != value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         return type(value).__name__ == "NAType"

@@ -12,6 +12,8 @@ from apnc.typing import Array
 
 #: Types of tokens and items. Whole numbers and text are different tokens: 1 is not "1".
 PLAIN = (str, int, float, bool)
+#: Whole numbers of this size and beyond are refused: Python does not write much longer ones.
+LARGEST = 10**1000
 
 
 def starts_of(objects: Sequence[Any]) -> Array:
@@ -50,19 +52,25 @@ def as_tokens(position: int, item: Any) -> list[Any]:
         item = item.tolist()
     if not isinstance(item, list | tuple):
         raise BadObjectError(position, f"found {described(item)}, expected text or a list of tokens.")
-    for token in item:
+    found = [token.item() if isinstance(token, np.generic) else token for token in item]
+    for token in found:
         if type(token) not in PLAIN:
             raise BadObjectError(
                 position,
                 f"found {described(token)} in a list, expected tokens: text, numbers, true or false.",
             )
-    return list(item)
+        if type(token) is int and abs(token) >= LARGEST:
+            raise BadObjectError(position, "found a whole number of more than 1,000 digits: pass it as text.")
+    return found
 
 
 def described(item: Any) -> str:
     """An unsuitable object, in words."""
     if item is None:
         return "None"
-    text = repr(item)
+    try:
+        text = repr(item)
+    except ValueError:
+        return f"{type(item).__name__} of too many digits"
     kind = type(item).__name__
     return f"{kind} {text}" if len(text) <= 40 else f"{kind} {text[:37]}..."

@@ -1,7 +1,7 @@
 """A kernel on time series of unequal length."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from apnc.kernels.bandwidth import mean_length
 from apnc.kernels.family import BadObjectError, Kernel, KernelRows
 from apnc.kernels.objects.features import ObjectKernel
 from apnc.kernels.objects.sequences import described, starts_of
-from apnc.kernels.radial import TUNING_PAIRS
+from apnc.kernels.radial import TUNING_PAIRS, gamma_of
 from apnc.rows import n_rows
 from apnc.stored import require, stored
 from apnc.typing import Array
@@ -45,7 +45,7 @@ class TimeWarp(ObjectKernel):
     band: float | None = None
     gamma: float | None = None
     #: Whether gamma was None before it was tuned.
-    found: bool = False
+    found: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         self.check()
@@ -89,8 +89,7 @@ class TimeWarp(ObjectKernel):
             return self
         some = self.read(rows[:TUNING_PAIRS])
         length = mean_length(np.sqrt(self._squares(some)(some)), weights[:TUNING_PAIRS])
-        width = 2.0 * length**2
-        return replace(self, gamma=1.0 / width if width > np.finfo(float).tiny else 1.0, found=True)
+        return replace(self, gamma=gamma_of(length), found=True)
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """exp(-gamma d^2), in float64 on the calling thread."""

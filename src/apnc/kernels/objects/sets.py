@@ -8,23 +8,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from apnc.kernels.family import BadObjectError, KernelRows
-from apnc.kernels.objects.features import Features, ObjectKernel, Postings
+from apnc.kernels.objects.features import CountingKernel, Features, Postings
 from apnc.kernels.objects.sequences import as_tokens, described, token_codes
 from apnc.stored import stored
 from apnc.typing import Array
 
+#: Counts of this size and beyond cannot be added up.
+LARGEST = 1e100
+
 
 @stored
 @dataclass(frozen=True)
-class Jaccard(ObjectKernel):
+class Jaccard(CountingKernel):
     """What two sets share, over what they have together; of counts, the sum of the smaller over that of the larger.
 
-    Takes sets, lists of items (an item may repeat, and then counts), and dicts of counts. On fingerprints, as lists of
-    the bits that are set, this is the Tanimoto similarity. It is positive semi-definite, and k(x, x) = 1. An empty set
-    is similar to nothing.
+    Takes sets, lists of items (an item may repeat, and then counts), and dicts of counts, in which None is 0. On
+    fingerprints, as lists of the bits that are set, this is the Tanimoto similarity. It is positive semi-definite, and
+    k(x, x) = 1. An empty set is similar to nothing.
     """
 
-    psd: ClassVar[bool] = True
     unit: ClassVar[bool] = True
 
     def read(self, objects: Any) -> list[Any]:
@@ -44,23 +46,25 @@ class Jaccard(ObjectKernel):
         """Sums of minima, over sums of maxima."""
         from apnc.loops.hashed_features import minima
 
-        of_landmarks = self.features(landmarks)
+        of_landmarks = self.counted(landmarks)
         postings = Postings.of(of_landmarks)
         columns: Array = of_landmarks.sums(of_landmarks.values).astype(dtype)
 
         def rows(X: Any, room: Array | None) -> Array:
-            found = self.features(X)
-            K = np.empty((len(found), len(columns)), dtype) if room is None else room
-            postings.compared(minima, found, K)
-            # The larger of two counts is their sum less the smaller.
-            union = found.sums(found.values).astype(dtype)[:, None] + columns - K
-            return np.divide(K, union, out=K, where=union > 0)
+            K = np.empty((len(X), len(columns)), dtype) if room is None else room
+            for some in self.slices(X):
+                found, own = self.features(X[some]), K[some]
+                postings.compared(minima, found, own)
+                # The larger of two counts is their sum less the smaller.
+                union = found.sums(found.values).astype(dtype)[:, None] + columns - own
+                np.divide(own, union, out=own, where=union > 0)
+            return K
 
         return KernelRows(rows)
 
     def diagonal(self, rows: Any) -> Array:
         """1, or 0 for an empty set."""
-        found = self.features(rows)
+        found = self.counted(rows)
         return (found.sums(found.values) > 0).astype(np.float64)
 
     def work_bytes(self, held: int, n_landmarks: int, dtype: type) -> int:
@@ -78,16 +82,25 @@ def _plain(position: int, item: Any) -> Any:
         )
     if isinstance(item, Set):
         return sorted(as_tokens(position, list(item)), key=lambda one: (type(one).__name__, one))
-    return _counts(position, item) if isinstance(item, Mapping) else as_tokens(position, item)
+    if isinstance(item, Mapping):
+        return _counts(position, item)
+    if not isinstance(item, list | tuple | np.ndarray):
+        raise BadObjectError(
+            position, f"found {described(item)}, expected a set, a list of items or a dict of counts."
+        )
+    return as_tokens(position, item)
 
 
 def _counts(position: int, item: Mapping[Any, Any]) -> dict[str, float]:
+    # Columns of structs have all fields in all rows.
+    item = {name: count for name, count in item.items() if count is not None}
     for name, count in item.items():
         if not isinstance(name, str):
             raise BadObjectError(position, f"found the item {name!r:.40} in a dict, expected text as items.")
-        number = isinstance(count, int | float | np.number) and not isinstance(count, bool)
-        if not number or not 0 <= count < np.inf:
+        number = isinstance(count, int | float | np.integer | np.floating) and not isinstance(count, bool)
+        if not number or not 0 <= count < LARGEST:
             raise BadObjectError(
-                position, f"the count of {name!r:.40} is {count!r:.40}, expected a number >= 0."
+                position,
+                f"the count of {name!r:.40} is {count!r:.40}, expected a number from 0 to {LARGEST:g}.",
             )
     return {name: float(count) for name, count in item.items()}

@@ -10,7 +10,7 @@ from apnc.kernels.family import KernelRows
 from apnc.kernels.objects.features import FeatureKernel, Features, ObjectKernel
 from apnc.kernels.objects.sequences import as_text, as_tokens, letter_codes, token_codes
 from apnc.rows import n_rows
-from apnc.stored import require, stored
+from apnc.stored import require, require_flags, stored
 from apnc.typing import Array
 
 #: Longest run of letters or tokens.
@@ -48,6 +48,7 @@ class Spectrum(FeatureKernel):
         inside = whole and 1 <= self.shortest <= self.longest <= LONGEST
         found = f"shortest={self.shortest}, longest={self.longest}"
         require(inside, f"{found}: expected whole numbers with 1 <= shortest <= longest <= {LONGEST}")
+        require_flags(self, "positional", "ends", "normalize")
 
     def read(self, objects: Any) -> list[Any]:
         """All text, or all lists of tokens."""
@@ -57,10 +58,34 @@ class Spectrum(FeatureKernel):
         """Runs by hash, with their number."""
         from apnc.loops.hashed_features import ngrams
 
-        tokens = bool(objects) and isinstance(objects[0], list)
+        tokens = _are_tokens(objects)
         codes, starts = (token_codes if tokens else letter_codes)(objects)
         options = self.shortest, self.longest, self.positional, self.ends
         return Features.counted(*ngrams(codes, starts, *options))
+
+    def feature_bytes(self, held: int) -> int:
+        """Those of every length."""
+        return super().feature_bytes(held) * (self.longest - self.shortest + 1)
+
+    def against(self, landmarks: Any, dtype: type) -> KernelRows:
+        """Inner products or cosines; text has nothing in common with lists of tokens, so these are refused."""
+        rows, tokens = super().against(landmarks, dtype), _are_tokens(landmarks)
+
+        def same_kind(X: Any, room: Array | None) -> Array:
+            if len(X) and _are_tokens(X) is not tokens:
+                found, expected = ("lists of tokens", "text") if not tokens else ("text", "lists of tokens")
+                raise ValueError(f"The rows are {found}, but the landmarks are {expected}: pass {expected}.")
+            return rows(X, room)
+
+        return KernelRows(same_kind)
+
+
+def _are_tokens(objects: Sequence[Any]) -> bool:
+    """Whether objects are lists of tokens rather than text; they are all alike."""
+    kinds = set(map(type, objects))
+    if len(kinds) > 1:
+        raise ValueError("Some rows are text, others lists of tokens. Split the text, or join the tokens.")
+    return kinds == {list}
 
 
 def texts_or_tokens(objects: Any) -> list[Any]:
@@ -81,6 +106,7 @@ class EditSimilarity(ObjectKernel):
     equal: similarity 1.
     """
 
+    unit: ClassVar[bool] = True
     pairwise: ClassVar[bool] = True
     pieces: ClassVar[int] = 32
 
