@@ -34,7 +34,8 @@ exclude_patterns = [
     "**/sg_execution_times.rst",
     "sg_execution_times.rst",
 ]
-nitpicky = False
+# Functions among the settings of the gallery cannot be cached.
+suppress_warnings = ["config.cache"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -44,7 +45,6 @@ autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-
 
 
 def few_rows(conf, path):

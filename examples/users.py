@@ -72,6 +72,7 @@ for axis, order, title in (
     density, _, _ = np.histogram2d(place[one], place[two], bins=150, range=[[0, n], [0, n]])
     axis.imshow(density, cmap="Blues", vmin=0, extent=(0, n, n, 0), interpolation="none")
     axis.set(title=title, xlabel="user", ylabel="user")
+    axis.locator_params(nbins=5)
     axis.spines[:].set_color("#d5dade")
 plt.show()
 

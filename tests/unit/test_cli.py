@@ -874,3 +874,14 @@ def test_compiling_is_announced_once(folder, tmp_path, command):
         _, error = started.communicate(timeout=300)
         assert started.returncode == 0
         assert error.count("compiling the loops (once per machine) ...") == expected
+
+
+def test_doctor_says_what_it_finds():
+    found = json.loads(run("doctor", "--json").stdout)
+    assert found["apnc"] == apnc.__version__
+    assert found["needed"]["numpy"] == np.__version__
+    assert found["cores"] >= 1
+    assert found["blas"]
+    lines = run("doctor").stdout.splitlines()
+    assert lines[0].split() == ["apnc", apnc.__version__]
+    assert len(lines) == len(found)
