@@ -98,9 +98,9 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         The weight share of the cluster's rows in the fit that are nearer to the centroid, from bins kept with the
         model, within which it is interpolated. Rows in a cluster that was empty in the fit have 1. Distances include
         what the landmarks do not span of a row, other than those of ``transform``, if k(x, x) is the same for all rows
-        (rbf, laplacian, chi2) and ``embedding`` is not "stable". Otherwise a row that is similar to no landmark may
-        look ordinary. With ``to``, written to that .parquet, .arrow or .csv file. A Spark DataFrame gets a column
-        ``outlier``.
+        (rbf, laplacian, chi2, normalised kernels) and ``embedding`` is not "stable". Otherwise a row that is similar to
+        no landmark may look ordinary. With ``to``, written to that .parquet, .arrow or .csv file. A Spark DataFrame
+        gets a column ``outlier``.
         """
         return self._apply(X, OUTLIER, to)
 

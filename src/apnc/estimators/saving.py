@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from apnc.checks import TABLE, check_kernel_choice
 from apnc.estimators.base import KernelEstimator
 from apnc.estimators.registry import ESTIMATORS, register
-from apnc.kernels import NormalizedKernel
 from apnc.model import Model
 from apnc.outputs.atomic import Target
 from apnc.persistence import (
@@ -134,13 +133,7 @@ def find_class(name: str, functions: Functions, fail: Fail) -> Any:
 
 def set_kernel(estimator: Any, model: Model, fail: Fail) -> None:
     """Set a kernel that is not among the stored parameters; the others must be those of the fit."""
-    asked = model.embedding.kernel.asked_for()
-    kernel, normalize = asked.get("kernel"), getattr(estimator, "normalize_kernel", False)
-    # The fit has normalised it, not the user.
-    if isinstance(kernel, NormalizedKernel) and (
-        kernel.kernel.of_units if normalize == "auto" else normalize
-    ):
-        asked["kernel"] = kernel.kernel
+    asked = model.embedding.kernel.asked_for(getattr(estimator, "normalize_kernel", "auto"))
     if TABLE["kernel"].check(estimator.kernel) == asked.get("kernel"):
         # A kernel described by text stays so.
         del asked["kernel"]

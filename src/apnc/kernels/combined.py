@@ -191,10 +191,12 @@ class NormalizedKernel(OfOne):
         inside = self.kernel
         require(inside.any_diagonal and not inside.unit, f"a {type(inside).__name__} cannot be normalised")
 
-    def asked_for(self) -> dict[str, Any]:
-        """Those of the wrapped kernel; of a kernel object, this one."""
+    def asked_for(self, normalize: bool | str = "auto") -> dict[str, Any]:
+        """Those of the wrapped kernel; of a kernel object, this one, unless the fit has normalised it."""
         inside = self.kernel.asked_for()
-        return {**inside, "kernel": self.asked} if isinstance(inside.get("kernel"), Kernel) else inside
+        by_fit = self.kernel.of_units if normalize == "auto" else normalize
+        own = isinstance(inside.get("kernel"), Kernel) and not by_fit
+        return {**inside, "kernel": self.asked} if own else inside
 
     def against(self, landmarks: Any, dtype: type) -> KernelRows:
         """Rows of the wrapped kernel, scaled by the inverse roots of both diagonals."""

@@ -161,8 +161,8 @@ class Kernel(ABC):
         """What prediction needs of the landmarks once R is known."""
         return landmarks
 
-    def asked_for(self) -> dict[str, Any]:
-        """Estimator parameters that select this kernel."""
+    def asked_for(self, normalize: bool | str = "auto") -> dict[str, Any]:
+        """Estimator parameters that select this kernel, besides ``normalize_kernel=normalize``."""
         return {"kernel": self.asked}
 
     def check_landmarks(self, landmarks: Any) -> None:

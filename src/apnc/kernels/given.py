@@ -70,7 +70,7 @@ class CallableKernel(Kernel):
                 f"{then[worst]:.6g} (tolerance: {SAME:g} of the largest value)"
             )
 
-    def asked_for(self) -> dict[str, Any]:
+    def asked_for(self, normalize: bool | str = "auto") -> dict[str, Any]:
         """The function itself."""
         return {"kernel": self.function, "kernel_params": dict(self.params)}
 
@@ -158,7 +158,7 @@ class PrecomputedKernel(Kernel):
         """Columns of the full matrix."""
         return self.n_instances
 
-    def asked_for(self) -> dict[str, Any]:
+    def asked_for(self, normalize: bool | str = "auto") -> dict[str, Any]:
         """By name."""
         return {"kernel": "precomputed"}
 

@@ -83,7 +83,7 @@ class VectorKernel(Kernel):
         small = landmarks.shape[0] * landmarks.shape[1] <= TRIAL_NUMBERS
         return landmarks[:TRIALS].toarray() if small else None
 
-    def asked_for(self) -> dict[str, Any]:
+    def asked_for(self, normalize: bool | str = "auto") -> dict[str, Any]:
         """By name."""
         return {"kernel": self.name}
 
