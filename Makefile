@@ -57,7 +57,7 @@ docs: $(VENV)/.docs ## Build the site in docs/_build/html; GALLERY=small for a q
 	@echo "Open docs/_build/html/index.html"
 
 dist: | $(BIN)/python ## Build wheel and sdist, and try each in clean environments with and without extras (a quarter of an hour)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "build>=1.2,<2" "twine>=6,<7" "uv>=0.5"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine uv
 	$(BIN)/python -m tests.dist
 
 test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect

@@ -13,13 +13,16 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+#: Extras that are used with their newest versions only: they build the site, and nothing of apnc depends on them.
+NEWEST = {"docs"}
 PYPROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
 
 
 def requirements() -> Iterator[Requirement]:
-    """Dependencies of the package and of all its extras."""
+    """Dependencies of the package and of all its extras but those with the newest versions."""
     project = PYPROJECT["project"]
-    for texts in (project["dependencies"], *project["optional-dependencies"].values()):
+    extras = [texts for name, texts in project["optional-dependencies"].items() if name not in NEWEST]
+    for texts in (project["dependencies"], *extras):
         yield from (asked for asked in map(Requirement, texts) if asked.name != project["name"])
 
 

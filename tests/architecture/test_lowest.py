@@ -33,7 +33,7 @@ def test_every_extra_is_tested_at_the_lowest_versions_of_pyproject():
     asked = set(extras.split(","))
     for text in lowest.PYPROJECT["project"]["optional-dependencies"]["test"]:
         asked |= Requirement(text).extras if text.startswith("apnc[") else set()
-    assert asked == set(lowest.PYPROJECT["project"]["optional-dependencies"])
+    assert asked == set(lowest.PYPROJECT["project"]["optional-dependencies"]) - lowest.NEWEST
     assert not re.search(r"[=<>]=?\s*\d", made), "a version stands in the Makefile"
 
 
