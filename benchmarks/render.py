@@ -318,7 +318,7 @@ def draw(contestants: dict[str, list[Row]], path: Path) -> None:
         name: [row["seconds"] for row in found if "seconds" in row] for name, found in contestants.items()
     }
     names = [name for name, seconds in rows.items() if seconds][::-1]
-    figure = Figure(figsize=(8, 0.4 + 0.36 * len(names)), layout="constrained")
+    figure = Figure(figsize=(5.6, 0.3 + 0.36 * len(names)), layout="constrained")
     axes = figure.subplots()
     middle = [statistics.median(rows[name]) for name in names]
     ours = ("apnc", "float", "1 ", "2 ", "one", "ten", "two")
@@ -328,12 +328,12 @@ def draw(contestants: dict[str, list[Row]], path: Path) -> None:
     for place, (name, seconds) in enumerate(zip(names, middle, strict=True)):
         axes.plot(rows[name], [place] * len(rows[name]), "|", color="#333333", markersize=8)
         axes.text(max(rows[name]), place, f"  {seconds:.3g} s", va="center", fontsize=9)
-    axes.set_xlim(0, 1.18 * max(max(seconds) for seconds in rows.values() if seconds))
+    axes.set_xlim(0, 1.3 * max(max(seconds) for seconds in rows.values() if seconds))
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0, labelsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, metadata={"Software": None})
+    figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
 def main() -> None:
