@@ -6,6 +6,7 @@ process with that number shares. Which processes of another place are alive, as 
 their files are removed once nothing has been written to them for a week.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -117,10 +118,20 @@ def create(folder: Path, ending: str = "", mode: int = 0o600) -> Path:
     return path
 
 
+def place_for_files() -> Path:
+    """``TMPDIR``, or where else the system has temporary files."""
+    try:
+        return Path(gettempdir())
+    except FileNotFoundError as error:
+        raise OSError(
+            errno.ENOSPC, "No folder for temporary files can be written to. Free some space, or set TMPDIR"
+        ) from error
+
+
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A new folder in ``TMPDIR`` that is removed with all its files at the end of the context."""
-    path = _claim(Path(gettempdir()))
+    path = _claim(place_for_files())
     try:
         path.mkdir(mode=0o700)
         sweep(path.parent, path.stat().st_mtime)

@@ -324,7 +324,7 @@ def test_starts_are_advanced_together_as_far_as_there_is_room(monkeypatch):
     found, peak = traced(lambda: replace(roomy, room=one).centroids(Y, np.ones(300), ks, 0))
     for k in ks:
         np.testing.assert_array_equal(found[k], expected[k])
-    problem = costs.Problem(Sizes(300, 300, ks[-1], 600, 0), 0, 0, 0, 8, 2, 0)
+    problem = costs.Problem(Sizes(300, 300, ks[-1], 600, 0), 0, 0, True, 0, 0, 8, 2, 0)
     assert peak <= sum(costs.choosing(problem, 600, one).values()) - costs.SLACK < most
 
 

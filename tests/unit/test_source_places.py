@@ -394,3 +394,15 @@ def test_any_damage_to_a_header_is_a_source_error_or_unseen(tmp_path):
             found.append(str(error))
     assert len(found) > 500
     assert all("y.npy" in text for text in found)
+
+
+def test_no_folder_for_temporary_files(monkeypatch):
+    """Python's own message names folders, but not what to do."""
+    from apnc import temporary
+
+    def nowhere():
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/a', '/b']")
+
+    monkeypatch.setattr(temporary, "gettempdir", nowhere)
+    with pytest.raises(OSError, match=r"No folder for temporary files can be written to\. .*set TMPDIR"):
+        temporary.place_for_files()

@@ -12,6 +12,7 @@ import numpy as np
 
 from apnc.engines.chunk_files import ChunkStore, bytes_of
 from apnc.engines.contract import Chunk
+from apnc.temporary import place_for_files
 from apnc.typing import Array
 
 T = TypeVar("T")
@@ -94,9 +95,10 @@ class Kept:
             self._file.close()
 
     def _write(self, part: Array) -> None:
+        place = place_for_files()
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="apnc-", buffering=0)  # noqa: SIM115
+                self._file = tempfile.TemporaryFile(prefix="apnc-", buffering=0, dir=place)  # noqa: SIM115
             view = bytes_of(part)
             # An unbuffered file may write fewer bytes than asked for.
             while view:
@@ -104,7 +106,7 @@ class Kept:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"The embedding could not be written to a temporary file in {tempfile.gettempdir()} after "
+                f"The embedding could not be written to a temporary file in {place} after "
                 f"{self._end:,} bytes: {error.strerror}. Free some space, point TMPDIR to a larger disk, or raise "
                 "memory_limit",
             ) from error

@@ -6,11 +6,9 @@ import shutil
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
-from apnc.temporary import create, discard
+from apnc.temporary import create, discard, place_for_files
 
 #: Bytes copied at a time.
 COPIED = 1 << 20
@@ -20,7 +18,7 @@ class Spool:
     """A file in ``TMPDIR`` that is removed when this object is no longer referenced, or when the process ends."""
 
     def __init__(self) -> None:
-        file = create(Path(gettempdir()))
+        file = create(place_for_files())
         self.path = os.fspath(file)
         self.remove = weakref.finalize(self, discard, file)
 
@@ -35,7 +33,7 @@ def spooling(name: str) -> Iterator[Spool]:
         spool.remove()
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        where = f"the copy of {name} in {gettempdir()} (TMPDIR)"
+        where = f"the copy of {name} in {place_for_files()} (TMPDIR)"
         raise OSError(error.errno, error.strerror, where) from error
     except BaseException:
         spool.remove()
