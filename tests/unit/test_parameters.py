@@ -63,7 +63,9 @@ def test_docstrings_say_what_the_table_says(method):
     assert list(found) == list(rows)
     assert {name: default for name, (_, default) in found.items()} == {n: r.default for n, r in rows.items()}
     for name, (types, _) in found.items():
-        assert all(f'"{word}"' in types for word in rows[name].words), name
+        # The kernels are too many for a type.
+        told = ESTIMATORS[method].__doc__ if name == "kernel" else types
+        assert all(f'"{word}"' in told for word in rows[name].words), name
 
 
 @pytest.mark.parametrize("row", TABLE.values(), ids=TABLE)

@@ -124,4 +124,8 @@ def _checked(make: Any, given: list[Any], options: dict[str, Any]) -> Any:
     except TypeError as error:
         known = some([name for name in inspect.signature(make).parameters if name not in FOUND], 6)
         raise ValueError(f"{make.__name__}: {error}; it takes {known or 'no parameters'}") from error
-    return make(*given, **options)
+    found = make(*given, **options)
+    if isinstance(found, VectorKernel):
+        # Its gamma may be 0 while it is tuned, so that only users' are checked.
+        found.check()
+    return found

@@ -40,9 +40,6 @@ class VectorKernel(Kernel):
     coef0: float = 1.0
     degree: float = 3.0
 
-    def __post_init__(self) -> None:
-        self.check()
-
     @property
     def psd(self) -> bool:  # type: ignore[override]
         """All but the sigmoid, and polynomials with a negative coef0 or a fractional degree."""
