@@ -178,7 +178,7 @@ def test_rows_far_from_all_landmarks_are_outliers():
         ({"embedding": "stable"}, None),
         ({"embedding": "neighbours"}, None),
         ({"kernel": "polynomial"}, None),
-        ({"kernel": "polynomial", "normalize_kernel": True}, None),
+        ({"kernel": "polynomial", "normalize_kernel": True}, 1.0),
         ({"kernel": gram_between}, None),
     ],
 )
