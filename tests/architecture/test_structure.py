@@ -211,6 +211,7 @@ def test_everything_is_written_through_the_one_atomic_writer():
     assert users == {
         "outputs.atomic",
         "sources.spool",
+        "engines.spill",
         "engines.spark.session",
         "spark.storage",
         "cli.failures",

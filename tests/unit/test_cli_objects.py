@@ -137,7 +137,7 @@ def test_wrong_descriptions_are_one_line(kernel, reason):
         (["words.parquet", "--kernel", "jaccard"], "Jaccard takes objects: name their column with object_field="),
         (["words.parquet", "--kernel", "spectrum", "--object-field", "wrd"], "no column 'wrd'. Did you mean 'word'?"),
         (["customers.parquet", "--kernel", "record(agee=number)"], "no column 'agee'. Did you mean 'age'?"),
-        (["customers.jsonl", "--kernel", "record(agee=number)"], "No row of the sample has a value in the field 'agee'"),
+        (["customers.jsonl", "--kernel", "record(agee=number)"], "of the sample has a value in the field 'agee'"),
         (["customers.parquet", "--kernel", "record(plan=number)"], "the field 'plan': found str"),
         (["customers.jsonl", "--kernel", "record(note=date)"], "customers.jsonl, line 1: the field 'note': found str"),
         (["customers.parquet", "--kernel", "record(age=number)", "--columns", "age"], "exclude) have no effect"),

@@ -174,9 +174,6 @@ class NormalizedKernel(OfOne):
     unit: ClassVar[bool] = True
     kernel: Kernel
 
-    def __post_init__(self) -> None:
-        self.check()
-
     def __repr__(self) -> str:
         return f"normalized({self.kernel!r})"
 

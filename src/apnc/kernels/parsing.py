@@ -125,7 +125,7 @@ def _checked(make: Any, given: list[Any], options: dict[str, Any]) -> Any:
         known = some([name for name in inspect.signature(make).parameters if name not in FOUND], 6)
         raise ValueError(f"{make.__name__}: {error}; it takes {known or 'no parameters'}") from error
     found = make(*given, **options)
-    if isinstance(found, VectorKernel):
-        # Its gamma may be 0 while it is tuned, so that only users' are checked.
+    if isinstance(found, VectorKernel | NormalizedKernel):
+        # Others check themselves; these are also made while a kernel is tuned.
         found.check()
     return found
