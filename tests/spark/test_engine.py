@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from apnc.engines.local import Layout
+from apnc.engines.outcomes import Outcome, join
 from apnc.engines.spark.chunks import FAN, SparkChunks, levels_for
-from apnc.engines.spark.tasks import Forget, Outcome, join
+from apnc.engines.spark.tasks import Forget
 from apnc.sources import open as open_source
 from tests.contract.suite import *  # noqa: F403
 from tests.contract.suite import Counted, doubled, indices, size, table, total

@@ -245,7 +245,7 @@ def test_models_go_both_ways(frame_of, digits, fitted, tmp_path):
 def test_there_are_no_labels(frame_of, digits):
     km = KernelKMeans(3, random_state=0).fit(on(frame_of(digits)))
     with pytest.raises(
-        AttributeError, match=r"labels_ is not available after fitting on Spark; predict\(df\)"
+        AttributeError, match=r"labels_ is not available after fitting on Spark; predict\(X\)"
     ):
         km.labels_  # noqa: B018
     assert "label" in KernelKMeans(3, random_state=0).fit_predict(frame_of(digits).drop("id")).columns

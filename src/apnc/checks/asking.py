@@ -65,7 +65,9 @@ def _start(estimator: Any, given: SimpleNamespace, source: Source) -> Any:
     k = given.n_clusters
     if data.are_labels(given.init, not isinstance(data.checked_kernel(estimator), str)):
         if not source.numbered:
-            raise ValueError("init as start labels needs rows in memory, not a file or a Spark DataFrame.")
+            raise ValueError(
+                "init as start labels needs rows in memory, not a file or rows on another engine."
+            )
         return check_start_labels(np.asarray(given.init), source.n_rows or 0, k)
     instances = data.read_instances(estimator, given.init)
     if n_rows(instances) != k:

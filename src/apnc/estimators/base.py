@@ -131,7 +131,7 @@ class KernelEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         else:
             engine = found.job.source.engine
             self._no_labels = (
-                f"labels_ is not available after fitting on {engine}; predict(df) adds a column label."
+                f"labels_ is not available after fitting on {engine}; predict(X) gives the labels of X."
             )
 
     def _restore(self, model: Model) -> None:

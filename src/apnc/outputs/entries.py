@@ -179,12 +179,9 @@ def inertia(job: Job, model: Model) -> float:
 
 
 def refuse_writing(to: Any, source: Source) -> None:
-    """Refuse a path for remote results, which are frames with their own writers."""
+    """Refuse a path for remote results, which have their own writers."""
     if to is not None:
-        raise ValueError(
-            f"On {source.engine} the result is a DataFrame; write it with .write.parquet(...) instead of naming a file "
-            "here."
-        )
+        raise ValueError(f"On {source.engine} the result is {source.result} instead of naming a file here.")
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ class Source(ABC):
     numbered : start labels, which the user holds in memory, can be matched with the rows by number.
     engine : where the rows are, for messages.
     memory : how the memory of a remote source is set, for messages.
+    result : what outputs of a remote source are and how they are written, for messages.
     kernel : reads the objects, checking each; None: they are taken as they are.
     skipping : how to skip rows with missing values, for messages.
 
@@ -75,6 +76,7 @@ class Source(ABC):
     numbered: bool = False
     engine: str = "this machine"
     memory: str = ""
+    result: str = ""
     kernel: Any = None
     skipping: str = "drop_null=True (in apnc.open, or --drop-null)"
 

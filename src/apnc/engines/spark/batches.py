@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from apnc.engines.contract import Chunk, SourceRows
 from apnc.engines.local import Step
+from apnc.engines.outcomes import MOST_CHUNKS
 from apnc.engines.spark.chunks import NAME
-from apnc.engines.spark.tasks import MOST_CHUNKS, partition
+from apnc.engines.spark.tasks import partition
 from apnc.sources.pieces import Piece
 from apnc.sources.table_readers import Place
 from apnc.sources.tables import Packed

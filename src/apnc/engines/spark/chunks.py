@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from apnc.engines.contract import Chunk
 from apnc.engines.local import Step
+from apnc.engines.outcomes import Outcome, join
 from apnc.engines.spark.executors import all_lost, there_and_lost
 from apnc.engines.spark.losses import told_plainly
 from apnc.engines.spark.session import collected, on_drivers_python, shipped
@@ -21,10 +22,8 @@ from apnc.engines.spark.tasks import (
     Forget,
     JoinNeighbours,
     Keep,
-    Outcome,
     Read,
     Work,
-    join,
     read_kept,
     unpacked,
 )

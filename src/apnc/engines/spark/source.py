@@ -2,15 +2,14 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from apnc.engines.contract import Chunk, Data
-from apnc.engines.local import Layout, Spread
+from apnc.engines.local import Layout
 from apnc.engines.spark.batches import Append, Batches, column_type
 from apnc.engines.spark.chunks import NAME, Rows, SparkChunks
 from apnc.engines.spark.executors import not_forever
@@ -27,19 +26,17 @@ from apnc.kernels.family import RECORDS
 from apnc.rows import compute_dtype
 from apnc.sources.columns import absent
 from apnc.sources.family import Decode, Source
-from apnc.sources.missing import Missing, missing_in, present
+from apnc.sources.missing import present
 from apnc.sources.pieces import Decoded, Piece, SourceError
+from apnc.sources.remote import RemoteSource
 from apnc.sources.table_columns import Request
 from apnc.sources.table_objects import rows_as_records, values_of
 from apnc.sources.table_readers import Part, Place, Types
 from apnc.sources.tables import TableSource, request_of
 from apnc.typing import Array
-from apnc.wording import told
 
 #: Rough memory of an object, whose actual size is unknown.
 OBJECT_BYTES = 10_000
-#: Characters of an id that messages show.
-ID = 60
 #: Rows inspected to decide whether vectors are mostly zeros.
 LOOK = 100
 
@@ -72,7 +69,7 @@ def _vectors(frame: Any, taken: set[str]) -> tuple[str] | None:
     return (vectors[0],) if len(vectors) == 1 else None
 
 
-class Remote(Source):
+class Remote(RemoteSource):
     """Base class of sources on Spark, whose rows are read by tasks.
 
     Attributes
@@ -84,25 +81,10 @@ class Remote(Source):
 
     frame: Any
     used: tuple[str, ...]
-    remote = True
     engine = "Spark"
     memory = "on Spark, memory is set by spark.executor.memory"
     skipping = "df.na.drop()"
-
-    def data(self, layout: Layout) -> Data:
-        """Chunks on the Spark engine; samples are handled by the driver's cores."""
-        ids = self.id_columns if layout.ids else ()
-        chunks = self.chunks(layout.rows_per_chunk(None, self.read_bytes), ids).map(Decode(self))
-        spread = Spread(layout.threads)
-        return Data(chunks, None, compute_dtype(self), self.n_columns, spread=spread, here=False)
-
-    def pieces(self, n_rows: int) -> NoReturn:
-        """Not available on the driver."""
-        raise SourceError("Rows of a Spark DataFrame stay on the executors.")
-
-    def count_missing(self, n_rows: int) -> Missing:
-        """Count missing values in tasks."""
-        return self.chunks(n_rows).reduce(CountMissing(self), Missing.__add__)
+    result = "a DataFrame; write it with .write.parquet(...)"
 
     def chunks(self, n_rows: int, ids: tuple[str, ...] = ()) -> SparkChunks:
         """Chunks of at most ``n_rows`` undecoded rows, which carry the columns ``ids``."""
@@ -118,12 +100,6 @@ class Remote(Source):
     def _read(self) -> tuple[str, ...]:
         """The columns that tasks read: those in use, and ids by which messages name rows."""
         return tuple(dict.fromkeys((*self.used, *self.id_columns)))
-
-    def place(self, piece: Piece, row: int) -> str:
-        """Partition and number of a row there, and its ids if there are id columns."""
-        where, batch = f"{piece.where}, row {piece.start + row}", piece.raw.batches[0]
-        ids = [f"{name}={told(repr(batch.column(name)[row].as_py()), ID)}" for name in self.id_columns]
-        return f"{where} ({', '.join(ids)})" if ids else where
 
     def identity(self) -> dict[str, Any]:
         """The columns in use and the files behind them."""
@@ -285,13 +261,3 @@ def _in_rows(frame: Any) -> Any:
 def quoted(name: str) -> str:
     """A column's name quoted for Spark's expressions."""
     return "`" + name.replace("`", "``") + "`"
-
-
-@dataclass(frozen=True)
-class CountMissing:
-    """Map: the missing values of a chunk."""
-
-    source: Source
-
-    def __call__(self, chunk: Chunk) -> Missing:
-        return missing_in(self.source, chunk.rows)

@@ -16,47 +16,18 @@ import pyarrow as pa
 
 from apnc.engines.contract import Chunk
 from apnc.engines.local import LocalChunks, Step
+from apnc.engines.outcomes import MOST_CHUNKS, Combine, Outcome, join, portable
 
 #: Failures of a machine rather than of the data: the task fails, so that Spark retries it elsewhere.
 TRANSIENT = (OSError, MemoryError)
-#: Upper bound on the chunks of a partition; chunk indices of a partition start at a multiple of it.
-MOST_CHUNKS = 1 << 32
 #: Names of the local folders that Spark makes for its executors.
 SPARKS = "blockmgr-*"
 
 Read = Callable[[Iterable[Any], int], Iterator[Chunk]]
-Combine = Callable[[Any, Any], Any]
 
 
 class LostError(Exception):
     """Cached chunks are not on this machine; the argument is the number of their partition."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of some partitions: at most one partial result, partitions whose files are lost, errors."""
-
-    values: tuple[Any, ...] = ()
-    lost: tuple[int, ...] = ()
-    errors: tuple[Exception, ...] = ()
-
-    def packed(self) -> bytes:
-        """As bytes, compressed: sums of float32 values end in zeros, so a fast compression saves a quarter or more."""
-        return zlib.compress(pickle.dumps((self.values, self.lost, self.errors), protocol=5), 1)
-
-    def joined(self, other: "Outcome", combine: Combine) -> "Outcome":
-        """Combined with the outcome of later partitions."""
-        values = self.values + other.values
-        total = (combine(*values),) if len(values) == 2 else values
-        return Outcome(total, self.lost + other.lost, self.errors + other.errors)
-
-
-def join(outcomes: Iterable[Outcome], combine: Combine) -> Outcome:
-    """Combine outcomes in order."""
-    total = Outcome()
-    for outcome in outcomes:
-        total = total.joined(outcome, combine)
-    return total
 
 
 @dataclass(frozen=True)
@@ -198,15 +169,6 @@ class Forget:
 def folders_of(run_id: str) -> list[Path]:
     """This executor's folders for cached files, in Spark's local folders, which Spark removes with the executor."""
     return [Path(folder) / f"apnc-{run_id}" for folder in os.environ["SPARK_LOCAL_DIRS"].split(",")]
-
-
-def portable(error: Exception) -> Exception:
-    """An exception that can be pickled; its traceback is lost."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
 
 
 def unpacked(rows: Any) -> Iterator[Outcome]:
