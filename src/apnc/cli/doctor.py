@@ -13,17 +13,18 @@ import typer
 from apnc.cli import options as opt
 from apnc.cli.declaring import takes
 from apnc.cli.printing import show_json, show_lines
+from apnc.engines.registry import ENGINES, engine
 from apnc.run.budget import available, show_bytes
 from apnc.version import __version__
 
 #: Packages that apnc needs, and those that it uses if they are there.
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
-USED = ("pyarrow", "pandas", "polars", "duckdb", "rapidfuzz", "networkx", "bokeh", "pyspark")
+USED = ("pyarrow", "pandas", "polars", "duckdb", "rapidfuzz", "networkx", "bokeh")
 
 
 @takes(opt.ALWAYS)
 def doctor(context: typer.Context) -> None:
-    """Say what apnc finds here: versions, cores, memory, BLAS, compiled loops, Java.
+    """Say what apnc finds here: versions, cores, memory, BLAS, compiled loops, what engines need.
 
     Include its output when you report a problem.
 
@@ -46,7 +47,7 @@ def facts() -> dict[str, Any]:
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "needed": {name: _version(name) for name in NEEDED},
-        "used": {name: _version(name) for name in USED},
+        "used": {name: _version(name) for name in (*USED, *(package for package, _ in ENGINES.values()))},
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory": f"{show_bytes(available())} available",
         "temporary_files": f"{temporary}, {show_bytes(shutil.disk_usage(temporary).free)} free",
@@ -54,7 +55,7 @@ def facts() -> dict[str, Any]:
         "compiled_loops": "kept on disk"
         if kept_on_disk()
         else "compiled in every process: set NUMBA_CACHE_DIR",
-        "java": _java(),
+        **{name: value for owner in ENGINES for name, value in engine(owner).facts().items()},
         "encoding": sys.stdout.encoding,
     }
 
@@ -77,14 +78,6 @@ def _blas() -> list[str]:
             for pool in pools
         }
     )
-
-
-def _java() -> str:
-    from apnc.engines.spark.launching import java_command, java_version
-
-    java = java_command()
-    found = None if java is None else java_version(java)
-    return "none" if found is None else f"{found} in {java}"
 
 
 def _told(value: Any) -> str:

@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 #: Engines by name: the package that defines their data types, and their own module, which has ``KIND``, ``TAKES`` and
-#: ``open_data`` for ``sources.open``, ``OPTIONS`` for the command line, and a module ``commands``.
+#: ``open_data`` for ``sources.open``, ``OPTIONS`` and ``facts`` for the command line, and a module ``commands``.
 ENGINES = {"spark": ("pyspark", "apnc.engines.spark")}
 
 

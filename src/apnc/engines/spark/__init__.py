@@ -16,6 +16,15 @@ OPTIONS = {
 TAKES = ("columns", "exclude", "id_columns", "weight_column", "object_field")
 
 
+def facts() -> dict[str, str]:
+    """What problems with Spark depend on: the Java that it would run."""
+    from apnc.engines.spark.launching import java_command, java_version
+
+    java = java_command()
+    found = None if java is None else java_version(java)
+    return {"java": "none" if found is None else f"{found} in {java}"}
+
+
 def open_data(data: Any, **options: Any) -> Any:
     """A DataFrame as a source."""
     from apnc.engines.spark.source import open_frame
