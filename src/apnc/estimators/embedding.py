@@ -107,7 +107,7 @@ class KernelEmbedding(KernelEstimator):
         sample_weight : array of shape (n,), default=None
             Weights of the rows, which affect the bandwidth. Rows of weight 0 are ignored.
         progress : Progress, default=None
-            Receives progress reports, instead of the display that ``verbose`` selects.
+            Receives progress reports; without it nothing is reported.
         checkpoint : path, default=None
             A folder that keeps what is done; the same fit, started again, goes on from there. Removed at the end.
 
