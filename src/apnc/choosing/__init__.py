@@ -50,7 +50,7 @@ def choose(
     progress : Progress, default=None
         Receives progress reports, instead of the display that ``verbose`` selects.
     checkpoint : path, default=None
-        A folder that keeps what is done; the same call, made again, goes on from there. Removed at the end.
+        A folder that keeps what is done; the same call, made again, resumes from there. Removed at the end.
 
     Returns
     -------
