@@ -40,6 +40,8 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+# Without it the button leaves out the second line of a command.
+copybutton_line_continuation_character = "\\"
 
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -4,6 +4,7 @@ A page may have files (code blocks with a caption, which is the file's name), th
 Pages that need Spark are run by ``tests/spark/test_documents.py``, in-depth guides by ``test_documents.py``.
 """
 
+import codeop
 import doctest
 import os
 import re
@@ -64,6 +65,23 @@ def test_snippets(page, tmp_path, monkeypatch):
                 del sys.modules[name]
     for command, expected in COMMAND.findall("".join(blocks(page, "console"))):
         run_command(command, expected)
+
+
+def copied(block):
+    """What the site's copy button gives: lines with a prompt, without it, and empty lines."""
+    return [line[4:] for line in block.splitlines() if line.startswith((">>> ", "... ")) or not line]
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, *GUIDES, "reference/model-files.md"}))
+def test_snippets_can_be_pasted_into_python(page):
+    """Before Python 3.13 the prompt takes the end of a function or a loop from an empty line alone."""
+    for block in blocks(page, "pycon"):
+        statement = []
+        for line in copied(block):
+            statement.append(line)
+            if codeop.compile_command("\n".join(statement), symbol="single"):
+                statement = []
+        assert not "".join(statement), f"{page}: unfinished at the end of a block: {statement}"
 
 
 def run_examples(page, text):

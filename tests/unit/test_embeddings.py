@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 import apnc.embeddings.spectrum
 from apnc import (
@@ -277,6 +278,22 @@ def test_an_indefinite_kernel_gives_one_warning_and_finite_results(digits):
     assert f"of {km.n_landmarks_}" in about_rank[0]
     assert np.isfinite(km.embed(X)).all()
     assert np.isfinite(km.inertia_)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_a_distance_is_no_kernel_and_the_warning_says_so(sign, normalize):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    km = KernelEmbedding(kernel=lambda A, B: sign * cdist(A, B), normalize_kernel=normalize, n_landmarks=30)
+    with pytest.warns(UserWarning, match="A kernel must be a similarity"):
+        km.fit(X)
+
+
+def test_a_slightly_indefinite_kernel_is_not_taken_for_a_distance(digits):
+    sigmoid = KernelEmbedding(kernel="sigmoid", gamma=0.5, coef0=-2.0, n_landmarks=60, random_state=0)
+    with pytest.warns(UserWarning, match="indefinite") as caught:
+        sigmoid.fit(digits[0])
+    assert not any("similarity" in str(warning.message) for warning in caught)
 
 
 def test_mixture_weights_are_checked(digits):

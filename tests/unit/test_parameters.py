@@ -57,6 +57,15 @@ def test_signatures_say_what_the_table_says(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_docstrings_of_methods_name_only_parameters_that_exist(method):
+    kind = ESTIMATORS[method]
+    for name in ("verbose", "max_iter", "n_clusters"):
+        if name not in signature(kind):
+            said = {method: inspect.getdoc(getattr(kind, method)) or "" for method in ("fit", "transform")}
+            assert not [method for method, text in said.items() if f"``{name}``" in text]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_docstrings_say_what_the_table_says(method):
     found = documented(ESTIMATORS[method])
     rows = rows_of(ESTIMATORS[method])

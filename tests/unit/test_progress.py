@@ -113,6 +113,13 @@ def test_fewer_passes_than_there_may_be():
     assert stage.finished(1.0) == "7 passes over 100 rows in 1 s, 700 rows/s"
 
 
+def test_passes_over_a_part_of_the_rows_are_rounded():
+    stage = Stage("coefficients", 0.0, total_rows=100, passes=40, n_rows=1370)
+    assert stage.finished(1.0) == "about 14 passes over 100 rows in 1 s, 1,370 rows/s"
+    stage.n_rows = 130
+    assert stage.finished(1.0) == "about 1 pass over 100 rows in 1 s, 130 rows/s"
+
+
 def test_iterations_bound_the_time_left():
     stage = Stage("clustering", 0.0, total_rows=1000, max_iter=41, n_rows=500)
     assert (stage.done, stage.total, stage.unit) == (0.5, 41, "iterations")

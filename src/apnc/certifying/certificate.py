@@ -20,7 +20,7 @@ class Certificate:
     verdict : one sentence.
     gap : by how much exact kernel k-means, continued from the labels, would improve its objective, in percent of what
         clustering explains; None for a neighbour graph, which has no such objective.
-    gap_interval : two percentages that hold the gap of all rows in about nine of ten cases; None without a gap.
+    gap_interval : two percentages that enclose the gap of all rows in about nine of ten cases; None without a gap.
     changed : share of rows whose label the exact method would change; for a neighbour graph, the share on which the
         exact graph of the sample differs.
     changed_interval : of ``changed``, as ``gap_interval``; None for a neighbour graph.
@@ -31,7 +31,7 @@ class Certificate:
         end in different clusterings.
     n_rows : distinct instances in the sample.
     share : that share of all distinct instances; 1: the numbers are exact.
-    limited : whether the memory limit made the sample smaller than it would be without.
+    limited : whether the memory limit made the sample smaller than it would otherwise be.
     n_landmarks, n_clusters : of the model.
     kernel : its name.
 

@@ -141,14 +141,26 @@ def warn_if_shrunk(settings: Settings, n_distinct: float) -> None:
         )
 
 
+#: Share of the spectrum that is negative above which the kernel may be a distance. A matrix of distances, or of minus
+#: distances, has a zero diagonal, so that its positive and negative eigenvalues cancel: 0.5.
+DISTANCES = 0.4
+NOT_A_SIMILARITY = (
+    " A kernel must be a similarity, larger for rows that are more alike. A distance d, or -d, is not one; "
+    "exp(-d**2 / s**2) is, with a typical distance s."
+)
+
+
 def warn_if_indefinite(coefficients: Coefficients) -> None:
-    """Warn if the kernel is indefinite, with the share of its spectrum that is negative."""
+    """Warn if the kernel is indefinite, with the share of its spectrum that is negative, or zero."""
     if coefficients.negative > 0:
         _warn(
             f"The kernel is indefinite: {100 * coefficients.negative:.2g} % of its spectrum on the landmarks "
             f"is negative. Dropped rank: {coefficients.dropped} of {coefficients.n_landmarks} eigenvalues, "
             "those no larger than the most negative one."
+            f"{NOT_A_SIMILARITY if coefficients.negative > DISTANCES else ''}"
         )
+    elif coefficients.dropped == coefficients.n_landmarks > 1:
+        _warn(f"The kernel cannot tell landmarks apart: its eigenvalues are all zero.{NOT_A_SIMILARITY}")
 
 
 def warn_if_not_converged(converged: bool, max_iter: int) -> None:

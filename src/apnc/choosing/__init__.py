@@ -43,14 +43,14 @@ def choose(
     estimator : KernelKMeans, SpectralClustering, or another clusterer of this package
         Its parameters are used for every number of clusters; its own ``n_clusters`` is not. It is not changed, and need
         not be fitted.
-    n_clusters : the numbers to try, each at least 2.
+    n_clusters : the numbers to try, each at least 2; ``range(2, 9)``, 2 to 8, is ``--k-max 8`` on the command line.
     sample_weight : array of shape (n,), default=None
     fit : bool, default=True
         Fit a copy of ``estimator`` with the recommended number to all rows. Nothing is fitted without a recommendation.
     progress : Progress, default=None
         Receives progress reports, instead of the display that ``verbose`` selects.
     checkpoint : path, default=None
-        A folder that keeps what is done; the same call, made again, goes on from there. Removed at the end.
+        A folder that keeps what is done; the same call, made again, resumes from there. Removed at the end.
 
     Returns
     -------

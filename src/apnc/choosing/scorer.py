@@ -15,10 +15,10 @@ def stability_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     """What a fit tells about rows that it has not seen: for ``GridSearchCV(km, grid, scoring=apnc.stability_scorer)``.
 
     A copy of ``estimator`` is fitted to X, and its clusters are compared with those that ``estimator``, fitted to other
-    rows, predicts. The score is the information that the two have in common, less that which only one of them has, in
-    bits; where there are rows between two clusters as many as at their centres, nothing is left of it. So it is log2(k)
-    for k equal clusters that are found again exactly and have gaps between them, and 0 or less for clusters that are
-    not. Other than ``estimator.score`` it does not grow with the number of clusters, nor as gamma shrinks.
+    rows, predicts. The score is the information that the two have in common, minus that which only one of them has, in
+    bits. It shrinks to 0 as the gap between the two nearest clusters fills with rows. So it is log2(k) for k equal
+    clusters that are found again exactly and have gaps between them, and 0 or less for clusters that are not. Unlike
+    ``estimator.score``, it does not grow with the number of clusters, nor as gamma shrinks.
     """
     if estimator.kernel == "precomputed":
         raise ValueError(

@@ -62,7 +62,7 @@ FITTING: Declared = {
         DATA,
         "--columns",
         "NAMES",
-        "Features, in this order: a,b,c. By default all columns of numbers but an index; others are told of.",
+        "Features, in this order: a,b,c. By default all columns of numbers but an index; a warning names the others.",
         kind=MANY,
     ),
     "exclude": option(DATA, "--exclude", "NAMES", "Columns that are not features.", kind=MANY),
@@ -89,7 +89,7 @@ KEEPING: Declared = {
         RUN,
         "--checkpoint",
         "FOLDER",
-        "Folder that keeps what is done: the same command, run again after an interruption, goes on from there, with "
+        "Folder that keeps what is done: the same command, run again after an interruption, resumes from there, with "
         "the same result. Removed at the end.",
     )
 }

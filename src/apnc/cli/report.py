@@ -32,7 +32,7 @@ PAGE: Declared = {
 def report(context: typer.Context) -> None:
     """Write one page about the clusters of MODEL, as found in the rows of DATA.
 
-    It has the sizes, a map, the tree of clusters, and of each cluster the features that set it apart, prototypes and
+    It has the sizes, a map, the tree of clusters, and for each cluster the features that set it apart, prototypes and
     outliers, and it needs no network. It contains rows of the data. Example: apnc report events.apnc events.parquet
     --out report.html
     """

@@ -47,7 +47,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
             Receives progress reports, instead of the display that ``verbose`` selects.
         checkpoint : path, default=None
             A folder that keeps what is done: landmarks, coefficients, embedded chunks, centroids. The same fit, started
-            again after it was interrupted or killed, goes on from there, with the same result. Removed at the end.
+            again after it was interrupted or killed, resumes from there, with the same result. Removed at the end.
 
         """
         return self._fit(X, sample_weight, to, progress, checkpoint)
@@ -96,11 +96,11 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         """How far out each row is in its cluster, from 0 to 1, float64.
 
         The weight share of the cluster's rows in the fit that are nearer to the centroid, from bins kept with the
-        model, within which it is interpolated. Rows in a cluster that was empty in the fit have 1. Distances include
-        what the landmarks do not span of a row, other than those of ``transform``, if k(x, x) is the same for all rows
-        (rbf, laplacian, chi2, normalised kernels) and ``embedding`` is not "stable". Otherwise a row that is similar to
-        no landmark may look ordinary. With ``to``, written to that .parquet, .arrow or .csv file. A Spark DataFrame
-        gets a column ``outlier``.
+        model, within which it is interpolated. Rows in a cluster that was empty in the fit have 1. Unlike those
+        of ``transform``, the distances include the part of a row that the landmarks do not span, if k(x, x) is the same
+        for all rows (rbf, laplacian, chi2, normalised kernels) and ``embedding`` is not "stable". Otherwise a row that
+        is similar to no landmark may look ordinary. With ``to``, written to that .parquet, .arrow or .csv file. A Spark
+        DataFrame gets a column ``outlier``.
         """
         return self._apply(X, OUTLIER, to)
 
@@ -120,8 +120,8 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
 
         With ``boundary``, those nearest to the border with another cluster: their distances to the two nearest
         centroids differ least, relative to the larger. ``km.prototypes(X)[c].rows`` are those of cluster c, ``numbers``
-        and ``ids`` say which they are. Rows of a Spark DataFrame come to the driver; they have no numbers, so open it
-        with ``id_columns`` to know them.
+        and ``ids`` say which they are. Rows of a Spark DataFrame are collected on the driver; they have no
+        numbers, so open it with ``id_columns`` to know them.
         """
         return self._described(X, describing.prototypes, n, boundary)
 
@@ -142,7 +142,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
         Returns
         -------
         Description
-            Of each cluster size and share, cohesion (mean squared distance to the centroid), nearest other cluster,
+            For each cluster size and share, cohesion (mean squared distance to the centroid), nearest other cluster,
             features that set it apart, and prototypes. Dense features are compared by the mean in the cluster and
             overall, in standard deviations; sparse ones by how often they occur (log-odds against the other clusters);
             objects have none. ``print`` it, or take ``to_frame()``.
@@ -185,7 +185,7 @@ class KernelClusterer(CallbackSupport, ClusterMixin, KernelEstimator):
     ) -> Path:
         """Write one page about the clusters of X: a self-contained .html file that shows some of its rows.
 
-        It has the sizes, a map, the tree of clusters, and of each cluster the features that set it apart, prototypes
+        It has the sizes, a map, the tree of clusters, and for each cluster the features that set it apart, prototypes
         and outliers; three passes over X.
 
         Parameters

@@ -33,17 +33,19 @@ class KernelEmbedding(KernelEstimator):
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine;
-        kernels on objects say so themselves.
+        kernels on objects decide for themselves.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
         from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are
         scaled.
     embedding : {"nystroem", "stable", "ensemble", "neighbours"} or Embedding, default="nystroem"
+        How rows are embedded as vectors.
     n_landmarks : int or "auto", default="auto"
         l. "auto": the square root of the number of distinct instances, between 300 and 2000.
     n_components : int or "auto", default="auto"
         m. "auto": 500. The L2 embeddings cap it at the kept rank.
     random_state : int, RandomState or None, default=None
+        Random seed; the same integer gives the same result.
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
     memory_limit : str, int or None, default=None
@@ -107,9 +109,9 @@ class KernelEmbedding(KernelEstimator):
         sample_weight : array of shape (n,), default=None
             Weights of the rows, which affect the bandwidth. Rows of weight 0 are ignored.
         progress : Progress, default=None
-            Receives progress reports, instead of the display that ``verbose`` selects.
+            Receives progress reports; without it nothing is reported.
         checkpoint : path, default=None
-            A folder that keeps what is done; the same fit, started again, goes on from there. Removed at the end.
+            A folder that keeps what is done; the same fit, started again, resumes from there. Removed at the end.
 
         """
         return self._fit(X, sample_weight, progress=progress, checkpoint=checkpoint)

@@ -36,25 +36,29 @@ class KernelKMeans(KernelClusterer):
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
         Use k(x, y) / sqrt(k(x, x) k(y, y)); rows of the L2 embeddings are scaled to norm 1. "auto": only for cosine;
-        kernels on objects say so themselves.
+        kernels on objects decide for themselves.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first: to [0, 1], to mean 0 and variance 1, or to rows of norm 1. The scaling is learned
         from all rows with positive weight and stored with the model. Sparse rows allow only "unit". ``landmarks_`` are
         scaled.
     embedding : {"nystroem", "stable", "ensemble", "neighbours"} or Embedding, default="nystroem"
+        How rows are embedded as vectors.
     n_landmarks : int or "auto", default="auto"
         l. "auto": the square root of the number of distinct instances, between 300 and 2000, at least 4 k.
     n_components : int or "auto", default="auto"
         m. "auto": for L2 embeddings as many as explain 99 % of the variance of a sample, at least 100 and 2 k, at most
         500; 1000 for "stable".
     init : {"k-means++", "random", "random-partition"}, k instances, or n start labels, default="k-means++"
+        How the first centroids are chosen.
     n_init : int or "auto", default="auto"
         Number of starts tried on a sample, the best of which is run on all rows. "auto": 10 for k-means++ and
         random, else 1.
     max_iter : int, default=300
+        Maximum number of iterations.
     tol : float, default=1e-4
         Converged when the total squared shift of the centroids is at most tol times the mean variance of Y.
     random_state : int, RandomState or None, default=None
+        Random seed; the same integer gives the same result.
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
     memory_limit : str, int or None, default=None
@@ -73,8 +77,8 @@ class KernelKMeans(KernelClusterer):
     gamma_ : gamma as used, None if the kernel has none.
     landmarks_ : the l landmarks (``landmark_indices_`` for precomputed kernels).
     n_landmarks_, n_components_ : l and m as used.
-    residual_ : mean of ``1 - |y|^2 / k(x, x)`` over a sample; 0 is a perfect embedding. Whether a high one matters for
-        the clusters, ``certify`` tells. It may be negative for indefinite kernels.
+    residual_ : mean of ``1 - |y|^2 / k(x, x)`` over a sample; 0 is a perfect embedding. ``certify`` tells whether a
+        high one matters for the clusters. It may be negative for indefinite kernels.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class SpectralClustering(KernelClusterer):
     """Spectral clustering of a graph between rows and landmarks; it finds connected shapes, and labels new rows.
 
     Each row is linked to its nearest landmarks, which are means of a sample; k-means runs on the eigenvectors of the
-    graph (``NeighbourEmbedding``). It takes the place of scikit-learn's class with ``affinity="nearest_neighbors"``,
+    graph (``NeighbourEmbedding``). It can replace scikit-learn's class with ``affinity="nearest_neighbors"``,
     for any number of rows and with ``predict``. For float64 rows the result depends only on the instances, their
     weights and ``random_state``, not on the order of the rows or the number of threads.
 
@@ -42,7 +42,7 @@ class SpectralClustering(KernelClusterer):
         "edit_similarity", "jaccard", "weisfeiler_lehman", "shortest_path", "time_warp", "record" and
         "precomputed".
         Neighbours are found by d^2 = k(x, x) + k(y, y) - 2 k(x, y); "linear" is the Euclidean distance. For sparse
-        rows, objects and all other kernels, in the kernel's Nystroem embedding.
+        rows, objects and all other kernels, they are found in the kernel's Nystroem embedding.
     gamma : float, "auto", "mean", "narrow", "local" or None, default=None
         As in ``KernelKMeans``; the linear kernel has none. "auto" is None.
     coef0 : float, default=1
@@ -52,15 +52,17 @@ class SpectralClustering(KernelClusterer):
     kernel_params : dict, default=None
         Keyword arguments of a kernel function.
     normalize_kernel : bool or "auto", default="auto"
-        Use k(x, y) / sqrt(k(x, x) k(y, y)). "auto": only for cosine; kernels on objects say so themselves.
+        Use k(x, y) / sqrt(k(x, x) k(y, y)). "auto": only for cosine; kernels on objects decide for themselves.
     scale : {"minmax", "standard", "unit"} or None, default=None
         How features are scaled first, as in ``KernelKMeans``.
     n_init : int or "auto", default="auto"
         Number of starts tried on the landmarks, the best of which is run on all rows. "auto": 20.
     max_iter : int, default=300
+        Maximum number of iterations.
     tol : float, default=1e-4
         Converged when the total squared shift of the centroids is at most tol times the mean variance of Y.
     random_state : int, RandomState or None, default=None
+        Random seed; the same integer gives the same result.
     n_jobs : int or None, default=None
         Threads; None and -1 mean all cores.
     memory_limit : str, int or None, default=None

@@ -87,7 +87,10 @@ class Stage:
         if self.max_iter:
             work = f"{self.n_iter} iteration{'' if self.n_iter == 1 else 's'}"
         elif self.total_rows and self.n_rows > self.total_rows:
-            work = f"{self.n_rows / self.total_rows:.3g} passes over {self.total_rows:,} rows"
+            # Some passes, such as those of a search that leaves candidates out, are over a part of the rows.
+            about = "about " if self.n_rows % self.total_rows else ""
+            passes = round(self.n_rows / self.total_rows)
+            work = f"{about}{passes:,} pass{'' if passes == 1 else 'es'} over {self.total_rows:,} rows"
         else:
             work = f"{self.n_rows:,} rows" if self.n_rows else "done"
         return ", ".join(filter(None, [f"{work} in {duration(now - self.started)}", self.told(now)]))

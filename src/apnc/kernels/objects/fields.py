@@ -95,7 +95,7 @@ class Measured(Field):
 @stored
 @dataclass(frozen=True, repr=False)
 class Number(Measured):
-    """A number, less the mean and divided by the standard deviation in a sample of the rows; true is 1, false 0."""
+    """A number, standardised by mean and standard deviation of a sample of the rows; true is 1, false 0."""
 
     verbatim = False
 

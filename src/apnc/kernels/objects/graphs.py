@@ -54,7 +54,7 @@ class WeisfeilerLehman(GraphKernel):
     Parameters
     ----------
     iterations : how often labels are refined; 0 compares the labels as they are.
-    normalize : divide by the norms, so that large and small graphs compare; False where size is signal.
+    normalize : divide by the norms, so that large and small graphs are comparable; False where size matters.
 
     A graph without nodes is similar to nothing. An edge from a node to itself makes it its own neighbour.
 
@@ -98,7 +98,7 @@ class ShortestPath(GraphKernel):
 
     Parameters
     ----------
-    normalize : divide by the norms, so that large and small graphs compare; False where size is signal.
+    normalize : divide by the norms, so that large and small graphs are comparable; False where size matters.
 
     A graph without any path, such as one without nodes or edges, is similar to nothing. Edges from a node to itself
     make no difference.

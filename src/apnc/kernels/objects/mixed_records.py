@@ -24,7 +24,7 @@ class Record(FeatureKernel):
     """Records compared by the inner product of the features of all their fields.
 
     Takes dicts, and the rows of frames and tables. Numbers and dates are standardised, categories have a feature each,
-    texts are tf-idf of norm 1; means, deviations and how rare words are follow from a sample of the rows.
+    texts are tf-idf of norm 1; means, deviations and how rare words are, are learned from a sample.
     ``Record(...).rbf()`` is the radial kernel on the same features, ``normalized(Record(...))`` their cosine.
 
     A missing value (None, NaN, NaT, empty text, or a field that a record lacks) contributes nothing: a number counts as

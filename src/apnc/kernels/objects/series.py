@@ -25,7 +25,7 @@ SHOWN = 3
 @stored
 @dataclass(frozen=True)
 class TimeWarp(ObjectKernel):
-    """exp(-gamma d^2) with d of dynamic time warping: the root of the sum of squares along the best alignment.
+    """exp(-gamma d^2), where d is dynamic time warping: the root of the sum of squares along the best alignment.
 
     Takes lists of numbers and 1-D arrays, of any length; for several channels, lists of equally long lists and arrays
     of shape (length, channels). It is not positive semi-definite, and k(x, x) = 1.
@@ -33,8 +33,8 @@ class TimeWarp(ObjectKernel):
     Parameters
     ----------
     band : how far an alignment may leave the diagonal (Sakoe-Chiba), as a share of the longer length: 0.1 keeps events
-        within a tenth of it, and is faster. None: as far as it likes.
-    gamma : None follows from the mean distance in a sample, as for the kernel rbf on vectors.
+        within a tenth of it, and is faster. None: without limit.
+    gamma : None derives it from the mean distance in a sample, as for the kernel rbf on vectors.
 
     Series are compared as they are: scale them first if only their shape matters.
 

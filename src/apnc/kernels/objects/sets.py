@@ -20,7 +20,7 @@ LARGEST = 1e100
 @stored
 @dataclass(frozen=True)
 class Jaccard(CountingKernel):
-    """What two sets share, over what they have together; of counts, the sum of the smaller over that of the larger.
+    """Size of the intersection of two sets over that of the union; of counts, sum of minima over sum of maxima.
 
     Takes sets, lists of items (an item may repeat, and then counts), and dicts of counts, in which None is 0. On
     fingerprints, as lists of the bits that are set, this is the Tanimoto similarity. It is positive semi-definite, and

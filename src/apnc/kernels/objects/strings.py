@@ -26,8 +26,8 @@ class Spectrum(FeatureKernel):
     ----------
     shortest, longest : lengths of the runs that are counted.
     positional : a run counts as shared only at the same position: for aligned sequences such as DNA around a site.
-    ends : mark beginning and end, so that a run at the end of a word is another feature than the same run inside it.
-    normalize : divide by the norms, so that long and short texts compare; False where length is signal.
+    ends : mark beginning and end, so that a run at the end of a word differs from the same run inside it.
+    normalize : divide by the norms, so that long and short texts are comparable; False where length matters.
 
     Text without any run, such as "a" with ``shortest=2``, is similar to nothing.
 
