@@ -1,5 +1,7 @@
 """Estimators on DataFrames: the same labels as on rows in memory, whatever the columns are."""
 
+import uuid
+
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
@@ -337,3 +339,21 @@ def test_a_fit_goes_on_from_its_checkpoint(frame_of, tmp_path, monkeypatch, esti
     np.testing.assert_array_equal(again.cluster_centers_, once.cluster_centers_)
     assert again.inertia_ == once.inertia_
     assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.spark_only("local")
+@pytest.mark.parametrize(
+    "estimator", [KernelKMeans(3, random_state=0), SpectralClustering(3, random_state=0)]
+)
+def test_a_fit_reads_the_frame_once(frame_of, tmp_path, estimator):
+    def noted(batches):
+        (tmp_path / uuid.uuid4().hex).touch()
+        yield from batches
+
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    frame = frame_of(X, 3)
+    source = on(frame.mapInArrow(noted, frame.schema))
+    read = len(list(tmp_path.iterdir()))
+    km = clone(estimator).fit(source)
+    assert len(list(tmp_path.iterdir())) - read == 3
+    np.testing.assert_array_equal(labels_of(km, frame), clone(estimator).fit(X).labels_)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -134,6 +135,10 @@ class Source(ABC):
         chunks = LocalChunks(pieces, layout.threads, (decode,), layout.room, layout.on_rows, layout.store)
         spread = Spread(layout.threads)
         return Data(chunks, None, compute_dtype(self), self.n_columns, False, spread, decode.skipped)
+
+    def near(self) -> AbstractContextManager["Source"]:
+        """The source for several passes: until the context ends, rows that are slow to reach may be kept nearer."""
+        return nullcontext(self)
 
     def identity(self) -> dict[str, Any]:
         """JSON values by which the same data is known again: its columns, and names, sizes and times of its files."""

@@ -25,10 +25,14 @@ class RemoteSource(Source):
     def chunks(self, n_rows: int, ids: tuple[str, ...] = ()) -> Chunks:
         """Chunks of at most ``n_rows`` undecoded rows, which carry the columns ``ids``."""
 
+    def decoded(self, n_rows: int, ids: tuple[str, ...] = ()) -> Chunks:
+        """The same chunks, decoded and checked."""
+        return self.chunks(n_rows, ids).map(Decode(self))
+
     def data(self, layout: Layout) -> Data:
         """Chunks on the engine; samples are handled by the cores of this machine."""
         ids = self.id_columns if layout.ids else ()
-        chunks = self.chunks(layout.rows_per_chunk(None, self.read_bytes), ids).map(Decode(self))
+        chunks = self.decoded(layout.rows_per_chunk(None, self.read_bytes), ids)
         spread = Spread(layout.threads)
         return Data(chunks, None, compute_dtype(self), self.n_columns, spread=spread, here=False)
 

@@ -23,8 +23,8 @@ from apnc.engines.spark.tasks import (
     JoinNeighbours,
     Keep,
     Read,
+    ReadKept,
     Work,
-    read_kept,
     unpacked,
 )
 from apnc.sources.columns import no_rows
@@ -83,6 +83,10 @@ class SparkChunks:
     def cached(self) -> AbstractContextManager["SparkChunks"]:
         """All chunks, computed once and kept on the executors until the context ends."""
         return _kept(self)
+
+    def split(self, n_rows: int) -> "SparkChunks":
+        """Cached chunks, in pieces of at most ``n_rows`` rows."""
+        return replace(self, read=ReadKept(n_rows))
 
     def __iter__(self) -> Iterator[Chunk]:
         raise TypeError(
@@ -211,7 +215,7 @@ def _kept(chunks: SparkChunks) -> Iterator[SparkChunks]:
     index = Index(chunks)
     try:
         index.renew()
-        yield SparkChunks(index, read_kept)
+        yield SparkChunks(index, ReadKept())
     finally:
         index.release()
 

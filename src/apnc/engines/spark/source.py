@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,6 +38,8 @@ from apnc.typing import Array
 
 #: Rough memory of an object, whose actual size is unknown.
 OBJECT_BYTES = 10_000
+#: Rows of a chunk that is kept: as many as Spark hands over at a time.
+WHOLE = 1 << 31
 #: Rows inspected to decide whether vectors are mostly zeros.
 LOOK = 100
 
@@ -128,11 +131,13 @@ class Remote(RemoteSource):
 
     def __getstate__(self) -> dict[str, Any]:
         """The state that tasks need; the DataFrame cannot be pickled and stays on the driver."""
-        return {name: value for name, value in vars(self).items() if name not in ("frame", "_parts")}
+        return {name: value for name, value in vars(self).items() if name not in ("frame", "_kept", "_parts")}
 
 
 class FrameSource(Remote, TableSource):
     """Numeric features in a DataFrame; those in a column of arrays or vectors have no names."""
+
+    _kept: SparkChunks | None = None
 
     def __init__(self, name: str, parts: Any, request: Request, drop_null: bool) -> None:
         super().__init__(name, parts, request, drop_null)
@@ -146,6 +151,23 @@ class FrameSource(Remote, TableSource):
         """Pieces of at most ``n_rows`` rows, not decoded, which carry the columns ``ids``."""
         self.refuse_problem()
         return super().chunks(n_rows, ids)
+
+    @contextmanager
+    def near(self) -> Iterator[Source]:
+        """Decoded rows in files of the executors, since reading them through Spark takes longer than most passes."""
+        if self.is_sparse:
+            yield self
+            return
+        with self.chunks(WHOLE).map(Decode(self)).cached() as kept:
+            found = self.read_by(self.kernel)
+            found._kept = kept
+            yield found
+
+    def decoded(self, n_rows: int, ids: tuple[str, ...] = ()) -> SparkChunks:
+        """Chunks of rows that are kept near, or else read."""
+        if self._kept is None or ids:
+            return self.chunks(n_rows, ids).map(Decode(self))
+        return self._kept.split(n_rows)
 
     def of_objects(self, kernel: Any) -> Source:
         """Rows as records of the fields that the kernel names."""

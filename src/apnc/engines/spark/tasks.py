@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,12 @@ import pyarrow as pa
 from apnc.engines.contract import Chunk
 from apnc.engines.local import LocalChunks, Step
 from apnc.engines.outcomes import MOST_CHUNKS, Combine, Outcome, join, portable
+from apnc.typing import Array
 
 #: Failures of a machine rather than of the data: the task fails, so that Spark retries it elsewhere.
 TRANSIENT = (OSError, MemoryError)
+#: Arrays in files start at multiples of this number of bytes, as numpy and compiled loops want them.
+ALIGNED = 64
 #: Names of the local folders that Spark makes for its executors.
 SPARKS = "blockmgr-*"
 
@@ -120,31 +123,57 @@ class Keep:
         try:
             with open(path, "wb") as file:
                 for chunk in chunks:
-                    np.save(file, np.ascontiguousarray(chunk.rows), allow_pickle=False)
-                    np.save(file, chunk.weights, allow_pickle=False)
+                    for part in (chunk.rows, chunk.weights):
+                        file.write(bytes(-file.tell() % ALIGNED))
+                        np.save(file, np.ascontiguousarray(part), allow_pickle=False)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
         return path
 
 
-def read_kept(batches: Iterable[Any], position: int) -> Iterator[Chunk]:
-    """Chunks from the files listed in the rows of an index."""
-    for batch in batches:
-        for path, number in zip(batch["path"].to_pylist(), batch["position"].to_pylist(), strict=True):
-            try:
-                yield from _stored(path, position)
-            except FileNotFoundError:
-                raise LostError(number) from None
+@dataclass(frozen=True)
+class ReadKept:
+    """Chunks from the files listed in the rows of an index, in pieces of at most ``n_rows`` rows if that is given."""
+
+    n_rows: int | None = None
+
+    def __call__(self, batches: Iterable[Any], position: int) -> Iterator[Chunk]:
+        index = position * MOST_CHUNKS
+        for batch in batches:
+            for path, number in zip(batch["path"].to_pylist(), batch["position"].to_pylist(), strict=True):
+                try:
+                    for rows, weights in self._split(path):
+                        yield Chunk(index, rows, weights)
+                        index += 1
+                except FileNotFoundError:
+                    raise LostError(number) from None
+
+    def _split(self, path: str) -> Iterator[tuple[Array, Array]]:
+        for rows, weights in stored_in(path):
+            size = self.n_rows or len(weights)
+            for first in range(0, len(weights), size):
+                yield rows[first : first + size], weights[first : first + size]
 
 
-def _stored(path: str, position: int) -> Iterator[Chunk]:
-    index = position * MOST_CHUNKS
+def stored_in(path: str) -> Iterator[tuple[Array, Array]]:
+    """Rows and weights of the chunks in a file, which stay in the system's cache of it: nothing is copied."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         while file.tell() < size:
-            yield Chunk(index, np.load(file, allow_pickle=False), np.load(file, allow_pickle=False))
-            index += 1
+            yield mapped(file), mapped(file)
+
+
+def mapped(file: IO[bytes]) -> Array:
+    """The next array of a file in numpy's format."""
+    file.seek(-file.tell() % ALIGNED, os.SEEK_CUR)
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    start = file.tell()
+    # Compiled loops take arrays that can be written to; the file stays as it is.
+    found = np.memmap(file, dtype, "c", start, shape).view(np.ndarray)
+    file.seek(start + found.nbytes)
+    return found
 
 
 @dataclass(frozen=True)
