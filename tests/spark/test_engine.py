@@ -198,9 +198,10 @@ def test_threads_of_a_task_follow_its_cores(monkeypatch):
 
     context = SimpleNamespace(partitionId=lambda: 5, cpus=lambda: 3)
     monkeypatch.setattr(spark_tasks, "_context", lambda: context)
-    chunks = spark_tasks.Work(lambda batches, position: iter(batches), ()).chunks([1, 2])
-    assert chunks.threads == 3
-    assert list(chunks.read) == [1, 2]
+    work = spark_tasks.Work(lambda batches: iter([(5, iter(batches))]), ())
+    assert list(work.outcomes([1, 2], lambda position, chunks: (position, chunks.threads))) == [
+        (5, Outcome(((5, 3),)))
+    ]
 
 
 class LargeTotal:

@@ -32,7 +32,11 @@ class Batches:
     names: tuple[str, ...]
     ids: tuple[str, ...] = ()
 
-    def __call__(self, batches: Iterable[Any], position: int, start: int = 0) -> Iterator[Chunk]:
+    def __call__(self, batches: Iterable[Any]) -> Iterator[tuple[int, Iterator[Chunk]]]:
+        yield partition(), self.chunks(batches, partition())
+
+    def chunks(self, batches: Iterable[Any], position: int, start: int = 0) -> Iterator[Chunk]:
+        """The chunks of a partition, or of its rows from ``start`` on."""
         index = position * MOST_CHUNKS
         for batch in batches:
             for first in range(0, batch.num_rows, self.n_rows):
@@ -67,7 +71,7 @@ class Append:
 
         found = []
         with one_thread():
-            for chunk in Batches(self.n_rows, self.names)([batch], partition(), start):
+            for chunk in Batches(self.n_rows, self.names).chunks([batch], partition(), start):
                 for step in self.steps:
                     chunk = step(chunk)
                 found.append(chunk.rows)

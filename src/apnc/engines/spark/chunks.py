@@ -7,7 +7,7 @@ executor is lost.
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from apnc.engines.local import Step
 from apnc.engines.outcomes import Outcome, join
 from apnc.engines.spark.executors import all_lost, there_and_lost
 from apnc.engines.spark.losses import told_plainly
-from apnc.engines.spark.session import collected, on_drivers_python, shipped
+from apnc.engines.spark.session import as_written, collected, cores_of, on_drivers_python, shipped
 from apnc.engines.spark.tasks import (
     Fold,
     Forget,
@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 #: What messages call the rows.
 NAME = "the DataFrame"
+#: What tasks return.
+OUTCOME = "position long, outcome binary"
 #: Number of partial results combined by one task, or by the driver.
 FAN = 32
 #: How often partitions whose files were not found on their task's executor are retried before everything is recomputed,
@@ -53,7 +55,7 @@ class SparkChunks:
     Attributes
     ----------
     rows : the DataFrame, or the index of its cached chunks.
-    read : turns the Arrow batches of a partition into chunks.
+    read : turns the Arrow batches of a task into the chunks of partitions.
     steps : maps to run on each chunk.
 
     """
@@ -67,7 +69,7 @@ class SparkChunks:
         return replace(self, steps=(*self.steps, fn))
 
     def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
-        """Fold the chunks of each partition in its task, then the partial results in a tree, in partition order."""
+        """Fold the chunks of each partition, then the partial results in a tree, in partition order."""
         fold = Fold(Work(self.read, self.steps), fn, combine)
         for _ in range(RENEWALS):
             found = Outcome(lost=(-1,))
@@ -95,18 +97,16 @@ class SparkChunks:
 
     def _outcome(self, frame: Any, fold: Fold) -> Outcome:
         """The combined outcome of all partitions; tasks combine while there are too many for the driver."""
-        from pyspark.sql.functions import spark_partition_id
-
         with told_plainly(frame), on_drivers_python(frame):
-            outcomes = frame.mapInArrow(shipped(frame, fold).run, "outcome binary")
+            outcomes = frame.mapInArrow(shipped(frame, fold).run, OUTCOME)
             for level in range(self.rows.levels):
-                position = spark_partition_id() if level == 0 else outcomes["position"]
-                numbered = outcomes.withColumn("position", position.cast("long"))
-                together = numbered.repartition((numbered["position"] / FAN).cast("long"))
-                task = JoinNeighbours(fold.combine, FAN)
-                outcomes = together.mapInArrow(task.run, "position long, outcome binary")
-        found = collected(outcomes)
-        return join(unpacked(found.sort_by("position") if self.rows.levels else found), fold.combine)
+                key = (outcomes["position"] / FAN).cast("long")
+                groups = self.rows.groups(level)
+                together = outcomes.repartition(key) if groups is None else outcomes.repartition(groups, key)
+                outcomes = together.mapInArrow(JoinNeighbours(fold.combine, FAN).run, OUTCOME)
+        with self.rows.planned():
+            found = collected(outcomes)
+        return join(unpacked(found.sort_by("position")), fold.combine)
 
 
 def _value(found: Outcome) -> Any:
@@ -130,6 +130,14 @@ class Rows:
         with told_plainly(self.frame):
             return self.frame.where(self.frame["position"].isin(list(positions)))
 
+    def groups(self, level: int) -> int | None:
+        """Number of tasks that combine outcomes; None: as many as Spark thinks."""
+        return None
+
+    def planned(self) -> AbstractContextManager[None]:
+        """How Spark plans jobs on these rows: as its configuration says."""
+        return nullcontext()
+
     def renew(self) -> None:
         """Nothing to do: a DataFrame has no cached files to lose."""
 
@@ -140,6 +148,7 @@ class Index(Rows):
     def __init__(self, chunks: SparkChunks):
         self._chunks, self._run_id, self._complete = chunks, uuid.uuid4().hex, False
         self._cached: Any = None
+        self._n_kept, self._tasks = 0, 0
 
     @property
     def frame(self) -> Any:
@@ -148,7 +157,15 @@ class Index(Rows):
             raise RuntimeError(
                 "These chunks are no longer available: the context that cached them has ended."
             )
-        return self._cached
+        return self._cached.coalesce(self._tasks) if self._tasks else self._cached
+
+    def groups(self, level: int) -> int:
+        """One for each ``FAN`` outcomes."""
+        return max(1, self._n_kept // FAN ** (level + 1))
+
+    def planned(self) -> AbstractContextManager[None]:
+        """As written: measuring an index of a few rows first would take longer than most passes."""
+        return as_written(self._cached)
 
     def renew(self) -> None:
         """Compute and cache all chunks, replacing an earlier cache, and if it is lost, the one they are made from."""
@@ -162,6 +179,7 @@ class Index(Rows):
         failed = next((outcome.errors[0] for outcome in kept if outcome.errors), None)
         if failed is not None:
             raise failed
+        self._n_kept, self._tasks = len(kept), cores_of(self._cached)
         self.levels = levels_for(len(kept))
 
     def _computed(self) -> list[Outcome]:
@@ -173,7 +191,8 @@ class Index(Rows):
             columns = "position long, path string, outcome binary"
             self._cached = source.mapInArrow(task.run, columns).persist()
             outcomes = self._cached.select("position", "outcome")
-        kept = list(unpacked(collected(outcomes)))
+        with self._chunks.rows.planned():
+            kept = list(unpacked(collected(outcomes)))
         self._complete = True
         return kept
 

@@ -5,7 +5,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,10 @@ from apnc.temporary import temporary_folder
 LARGE = 1 << 20
 #: Held while a session's interpreter for functions is replaced.
 CHOOSING = Lock()
+#: Held while a session's adaptive execution is switched off; what it was, and how many jobs need it off, by session.
+PLANNING = Lock()
+ADAPTIVE: dict[int, tuple[str, int]] = {}
+ADAPTIVE_SETTING = "spark.sql.adaptive.enabled"
 
 
 @contextmanager
@@ -40,6 +44,33 @@ def on_drivers_python(frame: Any) -> Iterator[None]:
             yield
         finally:
             context.pythonExec = before
+
+
+@contextmanager
+def as_written(frame: Any) -> Iterator[None]:
+    """Jobs run here are planned once, as they are written, without Spark's adaptive execution."""
+    session = frame.sparkSession
+    with PLANNING:
+        # Concurrent fits share the setting; the last one to end restores it.
+        before, running = ADAPTIVE.get(id(session)) or (session.conf.get(ADAPTIVE_SETTING), 0)
+        ADAPTIVE[id(session)] = before, running + 1
+        session.conf.set(ADAPTIVE_SETTING, "false")
+    try:
+        yield
+    finally:
+        with PLANNING:
+            before, running = ADAPTIVE.pop(id(session))
+            if running > 1:
+                ADAPTIVE[id(session)] = before, running - 1
+            else:
+                # A session that was stopped has no settings.
+                with suppress(Exception):
+                    session.conf.set(ADAPTIVE_SETTING, before)
+
+
+def cores_of(frame: Any) -> int:
+    """Cores of the executors; 0 if they are not known."""
+    return 0 if is_connect(frame) else int(frame.sparkSession.sparkContext.defaultParallelism)
 
 
 def shipped(frame: Any, task: Any) -> Any:

@@ -5,7 +5,7 @@ import pickle
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -26,7 +26,8 @@ ALIGNED = 64
 #: Names of the local folders that Spark makes for its executors.
 SPARKS = "blockmgr-*"
 
-Read = Callable[[Iterable[Any], int], Iterator[Chunk]]
+#: Numbers of partitions with their chunks, from the Arrow batches of a task.
+Read = Callable[[Iterable[Any]], Iterator[tuple[int, Iterator[Chunk]]]]
 
 
 class LostError(Exception):
@@ -35,42 +36,48 @@ class LostError(Exception):
 
 @dataclass(frozen=True)
 class Work:
-    """How a partition is turned into chunks: read, then mapped."""
+    """How the input of a task is turned into chunks: read, then mapped."""
 
     read: Read
     steps: tuple[Step, ...]
 
-    def chunks(self, batches: Iterable[Any]) -> LocalChunks | None:
-        """The chunks on as many threads as the task has cores; None for an empty partition."""
-        chunks = self.read(batches, partition())
-        # Spark has empty partitions, but a reduce needs at least one chunk.
-        first = next(chunks, None)
-        return None if first is None else LocalChunks(chain([first], chunks), _context().cpus(), self.steps)
+    def outcomes(
+        self, batches: Iterable[Any], of: Callable[[int, LocalChunks], Any]
+    ) -> Iterator[tuple[int, Outcome]]:
+        """The number of each partition, and what ``of`` makes of its chunks; nothing for an empty one."""
+        for position, chunks in self.read(batches):
+            try:
+                # Spark has empty partitions, but a reduce needs at least one chunk.
+                first = next(chunks, None)
+                if first is None:
+                    continue
+                mapped = LocalChunks(chain([first], chunks), _context().cpus(), self.steps)
+                outcome = Outcome((of(position, mapped),))
+            except LostError as error:
+                outcome = Outcome(lost=error.args)
+            except TRANSIENT:
+                raise
+            # An error in the data is returned, not raised: Spark would retry the task, and wrap the message in its own.
+            except Exception as error:
+                outcome = Outcome(errors=(portable(error),))
+            yield position, outcome
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Task: compute the partial result of a partition."""
+    """Task: compute the partial result of each partition."""
 
     work: Work
     fn: Callable[[Chunk], Any]
     combine: Combine
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """One row: the outcome."""
-        try:
-            chunks = self.work.chunks(batches)
-            if chunks is None:
-                return
-            outcome = Outcome((chunks.reduce(self.fn, self.combine),))
-        except LostError as error:
-            outcome = Outcome(lost=error.args)
-        except TRANSIENT:
-            raise
-        # An error in the data is returned, not raised: Spark would retry the task, and wrap the message in its own.
-        except Exception as error:
-            outcome = Outcome(errors=(portable(error),))
-        yield _row(outcome=outcome.packed())
+        """A row per partition: its number, and the outcome."""
+        for position, outcome in self.work.outcomes(batches, self._folded):
+            yield _row(position=position, outcome=outcome.packed())
+
+    def _folded(self, position: int, chunks: LocalChunks) -> Any:
+        return chunks.reduce(self.fn, self.combine)
 
 
 @dataclass(frozen=True)
@@ -93,28 +100,18 @@ class JoinNeighbours:
 
 @dataclass(frozen=True)
 class Keep:
-    """Task: write the mapped chunks of a partition to a file on the executor; ``run_id`` names its folder."""
+    """Task: write the mapped chunks of each partition to a file on the executor; ``run_id`` names its folder."""
 
     work: Work
     run_id: str
 
     def run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """One row: number of the partition, path, outcome."""
-        position, path, outcome = partition(), "", Outcome()
-        try:
-            chunks = self.work.chunks(batches)
-            if chunks is None:
-                return
-            path = str(self._written(chunks, position))
-        except LostError as error:
-            outcome = Outcome(lost=error.args)
-        except TRANSIENT:
-            raise
-        except Exception as error:
-            outcome = Outcome(errors=(portable(error),))
-        yield _row(position=position, path=path, outcome=outcome.packed())
+        """A row per partition: its number, the path, the outcome."""
+        for position, outcome in self.work.outcomes(batches, self._written):
+            path = "".join(outcome.values)
+            yield _row(position=position, path=path, outcome=replace(outcome, values=()).packed())
 
-    def _written(self, chunks: LocalChunks, position: int) -> Path:
+    def _written(self, position: int, chunks: LocalChunks) -> str:
         folders = folders_of(self.run_id)
         folder = folders[position % len(folders)]
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +126,7 @@ class Keep:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return path
+        return str(path)
 
 
 @dataclass(frozen=True)
@@ -138,16 +135,17 @@ class ReadKept:
 
     n_rows: int | None = None
 
-    def __call__(self, batches: Iterable[Any], position: int) -> Iterator[Chunk]:
-        index = position * MOST_CHUNKS
+    def __call__(self, batches: Iterable[Any]) -> Iterator[tuple[int, Iterator[Chunk]]]:
         for batch in batches:
-            for path, number in zip(batch["path"].to_pylist(), batch["position"].to_pylist(), strict=True):
-                try:
-                    for rows, weights in self._split(path):
-                        yield Chunk(index, rows, weights)
-                        index += 1
-                except FileNotFoundError:
-                    raise LostError(number) from None
+            for position, path in zip(batch["position"].to_pylist(), batch["path"].to_pylist(), strict=True):
+                yield position, self._chunks(path, position)
+
+    def _chunks(self, path: str, position: int) -> Iterator[Chunk]:
+        try:
+            for index, (rows, weights) in enumerate(self._split(path), position * MOST_CHUNKS):
+                yield Chunk(index, rows, weights)
+        except FileNotFoundError:
+            raise LostError(position) from None
 
     def _split(self, path: str) -> Iterator[tuple[Array, Array]]:
         for rows, weights in stored_in(path):
