@@ -94,6 +94,15 @@ def test_a_function_is_in_the_graph_once(frame_of):
         assert len(cloudpickle.dumps(dict(kept.total(total, np.add).dask))) < 50_000
 
 
+@pytest.mark.filterwarnings("error:Sending large graph")
+def test_large_functions_are_sent_without_a_warning(frame_of):
+    rows, weights = table()
+    large = Large()
+    large.ballast = np.random.default_rng(0).random(3 << 19)
+    assert large.ballast.nbytes > 12_000_000
+    np.testing.assert_allclose(chunks_of(frame_of).map(large).reduce(total, np.add), weights @ rows)
+
+
 def held_by(client):
     """Names of the values that workers keep for someone."""
     gc.collect()

@@ -28,8 +28,12 @@ class DaskError(RuntimeError):
 @contextmanager
 def told_plainly() -> Iterator[None]:
     """Errors by which Dask reports its own failures become ``DaskError``, with the original as their cause."""
+    from dask import config
+
     try:
-        yield
+        # Landmarks and coefficients are in a graph once; the advice that Dask has for large graphs does not help.
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            yield
     except Exception as error:
         said = _sentence(error)
         if said is None:
