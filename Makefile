@@ -60,9 +60,10 @@ dist: | $(BIN)/python ## Build wheel and sdist, and try each in clean environmen
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine uv
 	$(BIN)/python -m tests.dist
 
-test: $(VENV)/.all ## Run all tests; Spark tests on local threads, on a cluster of two workers, and on Connect
+test: $(VENV)/.all ## Run all tests; Spark tests on local threads, a cluster of two workers, and Connect; Dask on two processes
 	@.ci/java
-	$(BIN)/python -m pytest --ignore tests/spark -n 2
+	$(BIN)/python -m pytest --ignore tests/spark --ignore tests/dask -n 2
+	$(BIN)/python -m pytest tests/dask
 	APNC_SPARK=local $(BIN)/python -m pytest tests/spark -n 2 --dist loadfile
 	APNC_SPARK=cluster $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_failures.py
 	APNC_SPARK=connect $(BIN)/python -m pytest tests/spark/test_engine.py tests/spark/test_fit.py -k "test_engine or same or vectors"
@@ -72,6 +73,7 @@ test-lowest: $(LOWEST)/.all ## Run the unit tests with the lowest version that p
 	$(LOWEST)/bin/python -m tests.lowest
 	$(LOWEST)/bin/python -m pytest tests/unit tests/properties tests/contract tests/architecture tests/guard -n 2
 	APNC_SPARK=local $(LOWEST)/bin/python -m pytest tests/spark/test_engine.py
+	$(LOWEST)/bin/python -m pytest tests/dask/test_engine.py tests/dask/test_messages.py
 
 lint: $(VENV)/.all ## Check formatting, style and types
 	$(BIN)/ruff format --check .

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 #: Extras for users; the others are for work on apnc itself.
-EXTRAS = ("files", "progress", "cli", "spark", "plot", "objects", "report")
+EXTRAS = ("files", "progress", "cli", "spark", "dask", "plot", "objects", "report")
 #: What every environment must be able to do.
 IMPORTS = (
     "import apnc, apnc.kernels, apnc.evaluation, apnc.baselines; apnc.KernelKMeans; apnc.SpectralClustering"
@@ -26,6 +26,7 @@ PROMISED = {
     "progress": "import rich",
     "cli": "import typer, rich, pyarrow; from apnc.cli.app import app",
     "spark": "import pyspark, apnc.spark",
+    "dask": "import apnc, dask.array; apnc.open(dask.array.ones((4, 2)))",
     "plot": "import matplotlib",
     "objects": "from apnc.kernels import EditSimilarity; EditSimilarity()(['ab'], ['ac'])",
     "report": "import bokeh, jinja2",

@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "data": {
         "engines.spark": "DataFrames as sources, chunks on executors",
+        "engines.dask": "arrays, dataframes and bags as sources, chunks in workers",
         "sources": "rows in memory, files and frames, behind one interface",
         "progress": "progress of long work",
     },

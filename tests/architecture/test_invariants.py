@@ -24,7 +24,16 @@ SLACK = 1.2
 #: Classes that only their own package may ask for.
 CONCRETE = {
     "sources": ("InMemory", "NpySource", "NpzSource", "SvmlightSource", "TableSource", "JsonLinesSource"),
-    "engines": ("FrameSource", "FrameObjects", "Remote", "LocalChunks", "SparkChunks"),
+    "engines": (
+        "FrameSource",
+        "FrameObjects",
+        "ArraySource",
+        "BagSource",
+        "Remote",
+        "LocalChunks",
+        "SparkChunks",
+        "DaskChunks",
+    ),
     "kernels": (
         *(
             "VectorKernel",

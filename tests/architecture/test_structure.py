@@ -78,6 +78,10 @@ SHARED_NAMES = {
     "graphs": "kernels on graphs, and their compiled loops",
     "model": "a fitted model, and its face in pyspark.ml",
     "fit": "the command, and what a fit refuses and warns of",
+    "chunks": "chunks of an engine on other machines",
+    "source": "sources of such an engine",
+    "losses": "its failures, in plain words",
+    "commands": "its part of the command line",
 }
 
 
@@ -95,11 +99,21 @@ def test_commands_are_in_files_of_their_names():
         assert command.callback.__module__ == f"apnc.cli.{command.callback.__name__}"
 
 
-def test_few_know_spark():
+#: Packages of engines, and the parts that may know them.
+KNOWN_IN = {
+    "pyspark": ("engines.spark", "spark"),
+    "dask": ("engines.dask",),
+    "distributed": ("engines.dask",),
+    "cloudpickle": ("engines.dask",),
+}
+
+
+@pytest.mark.parametrize("package", KNOWN_IN)
+def test_few_know_an_engine(package):
     """Whoever reads another file need not know it; ``import apnc`` does not load it."""
-    users = {module_name(path) for path in modules() if "pyspark" in imported_packages(path)}
+    users = {module_name(path) for path in modules() if package in imported_packages(path)}
     assert users
-    assert all(user.startswith(("engines.spark", "spark")) for user in users), users
+    assert all(user.startswith(KNOWN_IN[package]) for user in users), users
 
 
 def imported_packages(path: Path) -> set[str]:
@@ -112,10 +126,10 @@ def imported_packages(path: Path) -> set[str]:
     return found
 
 
-def test_one_module_knows_a_library_whose_frames_are_read():
-    """pandas alone can tell what a column of objects holds; it is loaded wherever there is one."""
+def test_few_know_a_library_whose_frames_are_read():
+    """pandas alone can tell what a column of objects holds; Dask's dataframes are made of it."""
     users = [path for path in modules() if {"polars", "duckdb", "pandas"} & imported_packages(path)]
-    assert [path.name for path in users] == ["frames.py"]
+    assert {module_name(path) for path in users} == {"checks.frames", "engines.dask.frames_in"}
 
 
 def test_only_the_loops_know_numba():
@@ -139,7 +153,7 @@ def test_a_plain_import_loads_nothing():
 
 def test_the_first_use_loads_nothing_heavy():
     """Not more than scikit-learn loads for its own k-means."""
-    heavy = ("numba", "pyspark", "dask", "pandas", "polars", "duckdb", "pyarrow", "matplotlib")
+    heavy = ("numba", "pyspark", "dask", "distributed", "pandas", "polars", "duckdb", "pyarrow", "matplotlib")
     found = loaded_by("from apnc import *", heavy)
     assert found <= loaded_by("from sklearn.cluster import KMeans", heavy)
     assert "numba" not in found
@@ -166,6 +180,7 @@ WRITERS = {
     "engines.chunk_files": "in the folder of a checkpoint",
     "sources.spool": "a file of temporary",
     "sources.streams": "a file of sources.spool",
+    "engines.dask.commands": "in a folder that Dask writes",
     "engines.spark.session": "in a folder of temporary",
     "engines.spark.tasks": "in a folder that Spark removes",
     "cli.reference": "a page of this repository",

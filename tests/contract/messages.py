@@ -1,7 +1,8 @@
-"""Bad and odd rows, and the one sentence that is said of each wherever they are: in arrays, frames, files, on Spark."""
+"""Bad and odd rows, and the one sentence said of each wherever they are: in arrays, frames, files, on engines."""
 
 import datetime
 from dataclasses import dataclass, field
+from operator import methodcaller
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ GOOD = {"a": A, "b": B}
 DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3, 4)]
 FRAMES, FILES, TABLES = ("pandas", "polars"), ("parquet", "csv"), ("arrow", "parquet", "csv")
 ALL = (*FRAMES, *TABLES)
+#: How lazy results are computed.
+LAZY = {"spark": methodcaller("count"), "dask": methodcaller("compute")}
 FILL = " Null and NaN are missing: fill them in, leave the columns out, or skip those rows: "
 LEFT_OUT = (
     " To use one, encode it as numbers, or name the features in columns=[...] (--columns). To leave it out without "
@@ -36,12 +39,12 @@ class Case:
     ----------
     columns : of the table, by name.
     says : the sentence.
-    ways : in which rows can be like that, besides Spark.
+    ways : in which rows can be like that, besides other engines.
     options : of the estimator.
     opened : what ``sources.open`` is told.
     warns : it is a warning.
     good : columns of a fit that went before; then it is said by ``predict``.
-    spark : whether rows on Spark can be like that.
+    remote : whether rows on other engines can be like that.
 
     """
 
@@ -52,7 +55,7 @@ class Case:
     opened: dict = field(default_factory=dict)
     warns: bool = False
     good: dict | None = None
-    spark: bool = True
+    remote: bool = True
 
 
 def left_out(*listed):
@@ -94,7 +97,7 @@ CASES = {
     "text and dates": warned({"town": list("wxyz"), "day": DAYS}, "'town' (text)", "'day' (dates or times)"),
     "dates": warned({"day": DAYS}, "'day' (dates or times)"),
     "several types": warned(
-        {"m": [1, "x", 2.5, None]}, "'m' (values of several types)", ways=("pandas",), spark=False
+        {"m": [1, "x", 2.5, None]}, "'m' (values of several types)", ways=("pandas",), remote=False
     ),
     "records": warned(
         {"r": [{"x": 1}, {"x": 2}, {"x": 3}, {"x": 4}]},
@@ -166,7 +169,7 @@ CASES = {
         "X has 1 features, but KernelKMeans is expecting 2 features as input.",
         ("array", "npy"),
         good=GOOD,
-        spark=False,
+        remote=False,
     ),
 }
 
@@ -217,7 +220,7 @@ def said_of(case, make, way):
             X = sources.open(X, **case.opened)
         if case.good is not None:
             found = km.predict(X)
-            return found.count() if hasattr(found, "sparkSession") else found
+            return LAZY[way](found) if way in LAZY else found
         return km.fit(X, sample_weight=weights)
 
     if case.warns:

@@ -19,7 +19,7 @@ def make(spark):
 
 
 @pytest.mark.filterwarnings("ignore:residual_")
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.spark])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.remote])
 def test_one_sentence(name, make):
     assert CASES[name].says in said_of(CASES[name], make, "spark")
 

@@ -45,8 +45,7 @@ def apply_model(
             find = partial(km._apply, output=several(beside, km._model))
         with rows_of(given, configuration, remote) as (source, session):
             if remote is not None:
-                frame = find(source)
-                remote.write(frame, source, frame.columns[-1 - len(beside) :], target)
+                remote.write(find(source), source, target)
                 return km, remote.count(session, target)
             find(source, to=target)
     return km, count_rows(target)

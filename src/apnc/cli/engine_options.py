@@ -13,7 +13,7 @@ ENGINE: Declared = {
         RUN,
         "--engine",
         "NAME",
-        f"Where to compute: local (this machine) or {', '.join(ENGINES)}.",
+        f"Where to compute: local (this machine), {' or '.join(ENGINES)}.",
         ("local", *ENGINES),
         "local",
     ),

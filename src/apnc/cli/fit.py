@@ -87,7 +87,7 @@ def fit_and_label(km: Any, source: Source, labels: str | None, remote: Any, kept
     else:
         km.fit(source, to=labels, checkpoint=kept)
     if labels is not None and remote is not None:
-        remote.write(km.predict(source), source, ["label"], labels)
+        remote.write(km.predict(source), source, labels)
 
 
 def check_targets(data: str, model: str | None, labels: str | None, remote: Any) -> None:

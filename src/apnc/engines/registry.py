@@ -5,7 +5,7 @@ from typing import Any
 
 #: Engines by name: the package that defines their data types, and their own module, which has ``KIND``, ``TAKES`` and
 #: ``open_data`` for ``sources.open``, ``OPTIONS`` and ``facts`` for the command line, and a module ``commands``.
-ENGINES = {"spark": ("pyspark", "apnc.engines.spark")}
+ENGINES = {"spark": ("pyspark", "apnc.engines.spark"), "dask": ("dask", "apnc.engines.dask")}
 
 
 def engine_of(data: Any) -> Any | None:

@@ -55,8 +55,8 @@ def open(
     ----------
     data : path, URI, folder, pattern such as ``2024-*.parquet``, open binary file, or a list of those;
         ``numpy.memmap``; pandas or polars frame, polars LazyFrame, DuckDB relation or result, pyarrow Table, Dataset or
-        RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame. Data that can be read only once
-        is copied to a temporary file, which is removed with the source.
+        RecordBatchReader, or any object with ``__arrow_c_stream__``; Spark DataFrame; dask array, dataframe
+        or bag. Data that can be read only once is copied to a temporary file, which is removed with the source.
     columns : features, in this order; default: all numeric columns except an index; a warning names the others.
     exclude : columns that are not features.
     id_columns : columns written before the labels; they are not features.

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,9 @@ def check_target(target: str) -> None:
         )
 
 
-def write(frame: Any, source: Source, columns: Sequence[str], target: str) -> None:
-    """Write the id columns and the new columns of a frame; without id columns, all columns."""
+def write(frame: Any, source: Any, target: str) -> None:
+    """Write the id columns and the columns that the source lacks; without id columns, all columns."""
+    columns = [name for name in frame.columns if name not in source.frame.columns]
     kept = (*source.id_columns, *columns) if source.id_columns else tuple(frame.columns)
     lists = [name for name in columns if frame.schema[name].dataType.typeName() == "array"]
     if lists and Path(target).suffix == ".csv":

@@ -1,0 +1,50 @@
+"""Failures of Dask itself: each becomes one error that says what happened and what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: What is said of an exception of Dask, by its name.
+SAYS = {
+    "KilledWorker": (
+        "Dask lost its workers again and again. Most often they lack memory: give each more (memory_limit of the "
+        "cluster), or make partitions smaller; the workers' logs tell more."
+    ),
+    "FutureCancelledError": (
+        "The Dask work was cancelled: the client was closed or restarted, or the scheduler is gone. Connect a client, "
+        "create the collection again and repeat the work."
+    ),
+}
+SAYS["CancelledError"] = SAYS["FutureCancelledError"]
+NO_APNC = (
+    "Dask's workers or its scheduler do not have apnc. Install it there, in the version that is used here, and repeat "
+    "the work."
+)
+
+
+class DaskError(RuntimeError):
+    """A failure of a Dask cluster; the message names the cause."""
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Errors by which Dask reports its own failures become ``DaskError``, with the original as their cause."""
+    from dask import config
+
+    try:
+        # Landmarks and coefficients are in a graph once; the advice that Dask has for large graphs does not help.
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            yield
+    except Exception as error:
+        said = _sentence(error)
+        if said is None:
+            raise
+        raise DaskError(said) from error
+
+
+def _sentence(error: BaseException) -> str | None:
+    """What is said of an error, or of what caused it; None if it is not one of Dask's own."""
+    if "No module named 'apnc'" in str(error):
+        return NO_APNC
+    if type(error).__name__ in SAYS:
+        return SAYS[type(error).__name__]
+    return None if error.__cause__ is None else _sentence(error.__cause__)
