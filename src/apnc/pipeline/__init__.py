@@ -245,10 +245,9 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
     """Run these stages in order, each announced."""
     if state.job.budget.limit is not None:
         state = fitted_to_limit(state)
-    if sum(stage.reads(state.settings) for stage in stages) > 1:
-        state = replace(
-            state, job=replace(state.job, source=state.kept.enter_context(state.job.source.near()))
-        )
+    if state.job.source.remote:
+        near = state.kept.enter_context(state.job.source.near())
+        state = replace(state, job=replace(state.job, source=near))
     keeps = state.job.records is not NO_RECORDS
     for stage in stages:
         known = read_record(state, stage) if keeps and stage.adds else {}

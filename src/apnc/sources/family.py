@@ -137,7 +137,7 @@ class Source(ABC):
         return Data(chunks, None, compute_dtype(self), self.n_columns, False, spread, decode.skipped)
 
     def near(self) -> AbstractContextManager["Source"]:
-        """The source for several passes: until the context ends, rows that are slow to reach may be kept nearer."""
+        """A remote source for several passes: until the context ends, rows may be kept nearer to the tasks."""
         return nullcontext(self)
 
     def identity(self) -> dict[str, Any]:
