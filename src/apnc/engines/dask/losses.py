@@ -28,6 +28,8 @@ class DaskError(RuntimeError):
 @contextmanager
 def told_plainly() -> Iterator[None]:
     """Errors by which Dask reports its own failures become ``DaskError``, with the original as their cause."""
+    # Imported in the context below, it would lose its own settings at the end.
+    import distributed  # noqa: F401
     from dask import config
 
     try:
