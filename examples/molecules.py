@@ -81,7 +81,7 @@ colours = {"C": "#12719e", "N": "#e8833a", "O": "#c05c5c"}
 
 
 def draw(axis, molecule):
-    one, two = np.array(molecule["edges"]).T
+    one, two = np.array(molecule["edges"], dtype=np.int32).T
     graph = coo_array((np.ones(len(one)), (one, two)), shape=(molecule["n"], molecule["n"]))
     distances = shortest_path(graph, directed=False)
     places, _ = smacof(distances, n_init=8, random_state=0, normalized_stress=False)

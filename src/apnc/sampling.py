@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from apnc.engines.contract import Chunk, Chunks
+from apnc.engines.contract import MOST_CHUNKS, Chunk, Chunks
 from apnc.rows import Rows, concatenate, n_rows, take
 from apnc.scaling import Columns
 from apnc.stored import require, stored
@@ -44,8 +44,12 @@ def content_hash(chunk: Chunk) -> Array:
 
 
 def row_number_hash(chunk: Chunk) -> Array:
-    """Row numbers, for rows without content to hash (a precomputed kernel matrix, opaque objects)."""
-    return np.arange(chunk.carry.start, chunk.carry.stop, dtype=np.uint64)
+    """Row numbers, for rows without content to hash (a precomputed kernel matrix, opaque objects).
+
+    On remote engines they begin anew in every partition, whose number comes before them.
+    """
+    partition = np.uint64(chunk.index // MOST_CHUNKS) << np.uint64(40)
+    return partition + np.arange(chunk.carry.start, chunk.carry.stop, dtype=np.uint64)
 
 
 def keys_of(hashes: Array, seed: int) -> Array:

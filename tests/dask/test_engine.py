@@ -201,3 +201,17 @@ def test_failures_of_dask_are_told_plainly():
         raise RuntimeError("while deserializing") from ModuleNotFoundError("No module named 'apnc'")
     with pytest.raises(KeyError, match="other"), told_plainly():
         raise KeyError("other")
+
+
+def test_settings_of_dask_are_restored_by_the_last_of_several_fits():
+    from dask import config
+
+    from apnc.engines.dask.losses import THRESHOLD, told_plainly
+
+    before, one, two = config.get(THRESHOLD), told_plainly(), told_plainly()
+    one.__enter__()
+    two.__enter__()
+    one.__exit__(None, None, None)
+    assert config.get(THRESHOLD) == "1TB"
+    two.__exit__(None, None, None)
+    assert config.get(THRESHOLD) == before

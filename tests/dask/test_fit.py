@@ -139,7 +139,7 @@ def test_a_column_of_lists(frame_of, digits, fitted):
     # Otherwise Dask makes text of objects.
     with dask.config.set({"dataframe.convert-string": False}):
         frame = dd.from_pandas(pd.DataFrame({"v": list(digits), "id": range(len(digits))}), npartitions=3)
-    km = KernelKMeans(10, random_state=0).fit(frame)
+    km = KernelKMeans(10, random_state=0).fit(apnc.open(frame, id_columns=["id"]))
     np.testing.assert_array_equal(labels_of(km, frame), fitted.labels_)
 
 
@@ -196,6 +196,43 @@ def test_bags_of_objects(client, name, method):
     bag = db.from_sequence(objects, npartitions=3)
     found = clone(km).fit(bag).predict(bag)
     np.testing.assert_array_equal(found.compute(), clone(km).fit(objects).labels_)
+
+
+class Word:
+    """Without canonical bytes, so that instances are known by their row number alone."""
+
+    def __init__(self, text):
+        self.text = text
+
+
+def shared_letters(A, B):
+    return np.array([[len({*a.text} & {*b.text}) for b in B] for a in A], dtype=float)
+
+
+def test_bags_of_opaque_objects(client):
+    import dask.bag as db
+
+    words = [Word(text) for text in WORDS]
+    bag = db.from_sequence(words, npartitions=6)
+    km = KernelKMeans(3, kernel=shared_letters, n_landmarks=60, random_state=0)
+    here, there = clone(km).fit(words), clone(km).fit(bag)
+    assert there.n_landmarks_ == here.n_landmarks_ == 60
+    prototypes = [len(cluster.prototypes) for cluster in there.describe(bag, n=90)]
+    assert prototypes == [min(90, int(size)) for size in there.cluster_sizes_]
+
+
+def test_a_checkpoint_of_another_column_is_refused(client, tmp_path, monkeypatch):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    frame = dd.from_pandas(pd.DataFrame({"a": WORDS, "b": WORDS[::-1]}), npartitions=2)
+    km = KernelKMeans(3, kernel=Spectrum(1, 2), random_state=0)
+    with monkeypatch.context() as patched:
+        interrupt_after(patched, "starting")
+        with pytest.raises(KeyboardInterrupt):
+            km.fit(apnc.open(frame, object_field="a"), checkpoint=tmp_path / "kept")
+    with pytest.raises(ValueError, match="columns"):
+        km.fit(apnc.open(frame, object_field="b"), checkpoint=tmp_path / "kept")
 
 
 @pytest.mark.parametrize("name", ["text", "sets", "records"])

@@ -211,7 +211,7 @@ CASES = {
 #: Cases whose rows are computed in float32, by name.
 NARROW = {name for name in CASES if name.startswith("float32") or name == "small integers"}
 #: Cases whose neighbours are tied (words differ by whole letters): rounding breaks the ties, so that the processor
-#: decides the graph, and only the partition is the same everywhere.
+#: decides the graph, and the partition is the same everywhere but for a word in a hundred.
 TIED = {"spectral on words"}
 #: Cases that Spark repeats on a DataFrame of the same rows: options of the fit.
 ON_SPARK = {

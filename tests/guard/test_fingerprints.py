@@ -22,7 +22,7 @@ def stored():
 def agree(name, stored, labels, inertia):
     kept, expected = stored[f"{name}/labels"], float(stored[f"{name}/inertia"])
     if name in TIED:
-        assert adjusted_rand_score(kept, labels) == 1.0
+        assert adjusted_rand_score(kept, labels) >= 0.95
     elif name in NARROW:
         assert adjusted_rand_score(kept, labels) >= 0.999
         assert inertia == pytest.approx(expected, rel=1e-5)

@@ -101,7 +101,8 @@ LOST = {
 
 @pytest.mark.spark_only("local")
 @pytest.mark.parametrize(
-    ("way", "stage"), [("stopped", "sampling"), ("stopped", "clustering"), ("driver", "embedding")]
+    ("way", "stage"),
+    [("stopped", "sampling"), ("stopped", "clustering"), ("driver", "embedding"), ("driver", "clustering")],
 )
 def test_a_lost_session_is_named(way, stage):
     """By the fit that loses it, and by one that begins without it."""

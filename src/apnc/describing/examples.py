@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from apnc.checks.fit import warn_if_skipped
-from apnc.engines.contract import Chunk, Data
+from apnc.engines.contract import MOST_CHUNKS, Chunk, Data
 from apnc.engines.local import row_ids, row_numbers
 from apnc.model import Model, Step
 from apnc.outputs import Ids, Placed, Placing
@@ -160,8 +160,9 @@ def second_nearest(distances: Array, labels: Array) -> tuple[Array, Array]:
 
 
 def number_hash(chunk: Chunk) -> Array:
-    """A number for each row without content to hash: on Spark, row numbers begin anew in every partition."""
-    return (np.uint64(chunk.index) << np.uint64(40)) + row_numbers(chunk.carry).astype(np.uint64)
+    """A number for each row without content to hash: on remote engines, row numbers begin anew in every partition."""
+    partition = np.uint64(chunk.index // MOST_CHUNKS) << np.uint64(40)
+    return partition + row_numbers(chunk.carry).astype(np.uint64)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from apnc.typing import Array
 
 T = TypeVar("T")
 
+#: Upper bound on the chunks of a partition of a remote source; chunk indices of a partition start at a multiple of it.
+MOST_CHUNKS = 1 << 32
+
 
 class RowRange(NamedTuple):
     """The carry of an in-memory chunk: rows ``start`` up to ``stop`` of the source."""

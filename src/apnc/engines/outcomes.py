@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-#: Upper bound on the chunks of a partition; chunk indices of a partition start at a multiple of it.
-MOST_CHUNKS = 1 << 32
-
 Combine = Callable[[Any, Any], Any]
 
 

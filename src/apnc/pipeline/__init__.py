@@ -245,9 +245,6 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
     """Run these stages in order, each announced."""
     if state.job.budget.limit is not None:
         state = fitted_to_limit(state)
-    if state.job.source.remote:
-        near = state.kept.enter_context(state.job.source.near())
-        state = replace(state, job=replace(state.job, source=near))
     keeps = state.job.records is not NO_RECORDS
     for stage in stages:
         known = read_record(state, stage) if keeps and stage.adds else {}
@@ -256,6 +253,9 @@ def run(state: Fit, stages: list[Stage]) -> Fit:
             continue
         if state.job.progress is not SILENT:
             stage.announce(state)
+        if state.job.source.remote and stage.reads(state.settings) > 1:
+            near = state.kept.enter_context(state.job.source.near())
+            state = replace(state, job=replace(state.job, source=near))
         # Stages over the rows compute on the engine's threads; a fork waits for those, but not for rows to be read.
         with nullcontext() if stage.grows.startswith("rows") else computing():
             state = stage.run(state)

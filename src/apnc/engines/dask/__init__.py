@@ -30,6 +30,8 @@ def facts() -> dict[str, str]:
 
 def open_data(data: Any, **options: Any) -> Any:
     """A collection as a source."""
+    from apnc.engines.dask.losses import told_plainly
     from apnc.engines.dask.source import open_collection
 
-    return open_collection(data, **options)
+    with told_plainly():
+        return open_collection(data, **options)

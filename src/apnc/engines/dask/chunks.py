@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from apnc.engines.blas import one_thread
+from apnc.engines.blas import one_thread, waiting
 from apnc.engines.contract import Chunk
 from apnc.engines.dask.losses import told_plainly
 from apnc.engines.local import Step
@@ -51,7 +51,7 @@ class DaskChunks:
 
     def reduce(self, fn: Callable[[Chunk], T], combine: Callable[[T, T], T]) -> T:
         """Fold the chunks of each partition in its task, then the partial results in a tree, in partition order."""
-        with told_plainly():
+        with told_plainly(), waiting():
             found: Outcome = self.total(fn, combine).compute()
         if found.errors:
             raise found.errors[0]
@@ -192,7 +192,7 @@ def read_kept(kept: Kept, number: int) -> Iterator[Chunk]:
 def _kept(chunks: DaskChunks) -> Iterator[DaskChunks]:
     import dask
 
-    with told_plainly():
+    with told_plainly(), waiting():
         parts = Parts(dask.persist(*chunks.parts.each(Keep(chunks.work))))
     kept = DaskChunks(parts, read_kept, name=chunks.name)
     try:

@@ -112,10 +112,9 @@ def count(client: Any, target: str) -> int:
     import dask.dataframe as dd
 
     target = _absolute(target)
-    reader, path = (
-        (dd.read_parquet, target) if target.endswith(".parquet") else (dd.read_csv, f"{target}/*.csv")
-    )
-    return len(reader(path))
+    if target.endswith(".parquet"):
+        return len(dd.read_parquet(target))
+    return len(dd.read_csv(f"{target}/*.csv", dtype=str))
 
 
 def carry_along(function: str) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from apnc.engines.contract import Chunk, SourceRows
+from apnc.engines.contract import MOST_CHUNKS, Chunk, SourceRows
 from apnc.engines.dask.chunks import Read, shipped
 from apnc.engines.dask.source import Find, Remote, first_of, found_by
 from apnc.engines.local import Layout
-from apnc.engines.outcomes import MOST_CHUNKS
 from apnc.kernels.family import RECORDS
 from apnc.sources.columns import HEAD
 from apnc.sources.family import Source
@@ -66,7 +65,12 @@ class Framed(Remote, TableSource):
     @property
     def _read(self) -> dict[str, Any]:
         """Columns that tasks read, and their types: ids, by which messages name rows, are taken as they come."""
-        return dict.fromkeys(self.id_columns) | self._layout.types
+        types: dict[str, Any] = self._layout.types
+        return types | dict.fromkeys(name for name in self.id_columns if name not in types)
+
+    def identity(self) -> dict[str, Any]:
+        """Dask's own name for the rows, and the columns in use, of which objects may be made."""
+        return super().identity() | {"columns": list(self._layout.types)}
 
     def parts(self) -> Sequence[Any]:
         """The partitions, with the columns in use."""

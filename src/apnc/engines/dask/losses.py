@@ -2,7 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+from typing import Any
 
+#: Bytes of a graph from which on Dask warns; what it was before, for how many contexts it is raised, and their lock.
+THRESHOLD = "distributed.admin.large-graph-warning-threshold"
+_before: Any = None
+_running, _setting = 0, Lock()
 #: What is said of an exception of Dask, by its name.
 SAYS = {
     "KilledWorker": (
@@ -28,19 +34,35 @@ class DaskError(RuntimeError):
 @contextmanager
 def told_plainly() -> Iterator[None]:
     """Errors by which Dask reports its own failures become ``DaskError``, with the original as their cause."""
-    # Imported in the context below, it would lose its own settings at the end.
-    import distributed  # noqa: F401
-    from dask import config
-
     try:
-        # Landmarks and coefficients are in a graph once; the advice that Dask has for large graphs does not help.
-        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        with large_graphs():
             yield
     except Exception as error:
         said = _sentence(error)
         if said is None:
             raise
         raise DaskError(said) from error
+
+
+@contextmanager
+def large_graphs() -> Iterator[None]:
+    """No advice about large graphs: landmarks and coefficients are in a graph once, so that it does not help."""
+    global _running, _before
+    import distributed  # noqa: F401, its settings are there once it is imported
+    from dask import config
+
+    with _setting:
+        # Concurrent fits share the setting; the last one to end restores it.
+        _before = _before if _running else config.get(THRESHOLD)
+        _running += 1
+        config.set({THRESHOLD: "1TB"})
+    try:
+        yield
+    finally:
+        with _setting:
+            _running -= 1
+            if not _running:
+                config.set({THRESHOLD: _before})
 
 
 def _sentence(error: BaseException) -> str | None:

@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from apnc.engines.blas import one_thread
-from apnc.engines.contract import Chunk, SourceRows
+from apnc.engines.contract import MOST_CHUNKS, Chunk, SourceRows
 from apnc.engines.dask.chunks import DaskChunks, Parts, Read, Work, shipped
 from apnc.engines.local import Layout
-from apnc.engines.outcomes import MOST_CHUNKS
 from apnc.rows import LOOKED_AT, compute_dtype, n_rows, numbers_held
 from apnc.sources.arrays import delivered_dtype, refuse_kind
 from apnc.sources.family import Decode, Source

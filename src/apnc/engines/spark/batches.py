@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from apnc.engines.contract import Chunk, SourceRows
+from apnc.engines.contract import MOST_CHUNKS, Chunk, SourceRows
 from apnc.engines.local import Step
-from apnc.engines.outcomes import MOST_CHUNKS
 from apnc.engines.spark.chunks import NAME
 from apnc.engines.spark.tasks import partition
 from apnc.sources.pieces import Piece

@@ -16,7 +16,7 @@ from apnc.engines.local import Step
 from apnc.engines.outcomes import Outcome, join
 from apnc.engines.spark.executors import all_lost, there_and_lost
 from apnc.engines.spark.losses import told_plainly
-from apnc.engines.spark.session import as_written, collected, cores_of, on_drivers_python, shipped
+from apnc.engines.spark.session import as_written, collected, cores_of_one_host, on_drivers_python, shipped
 from apnc.engines.spark.tasks import (
     Fold,
     Forget,
@@ -126,9 +126,8 @@ class Rows:
         self.frame = frame
 
     def only(self, positions: Iterable[int]) -> Any:
-        """The rows of an index for these partitions."""
-        with told_plainly(self.frame):
-            return self.frame.where(self.frame["position"].isin(list(positions)))
+        """Not needed: nothing that a DataFrame is read from is lost."""
+        raise NotImplementedError
 
     def groups(self, level: int) -> int | None:
         """Number of tasks that combine outcomes; None: as many as Spark thinks."""
@@ -157,7 +156,15 @@ class Index(Rows):
             raise RuntimeError(
                 "These chunks are no longer available: the context that cached them has ended."
             )
-        return self._cached.coalesce(self._tasks) if self._tasks else self._cached
+        if not self._tasks:
+            return self._cached
+        with told_plainly(self._cached):
+            return self._cached.coalesce(self._tasks)
+
+    def only(self, positions: Iterable[int]) -> Any:
+        """The rows for these partitions, each in a task of its own, where its files are."""
+        with told_plainly(self._cached):
+            return self._cached.where(self._cached["position"].isin(list(positions)))
 
     def groups(self, level: int) -> int:
         """One for each ``FAN`` outcomes."""
@@ -179,7 +186,7 @@ class Index(Rows):
         failed = next((outcome.errors[0] for outcome in kept if outcome.errors), None)
         if failed is not None:
             raise failed
-        self._n_kept, self._tasks = len(kept), cores_of(self._cached)
+        self._n_kept, self._tasks = len(kept), cores_of_one_host(self._cached)
         self.levels = levels_for(len(kept))
 
     def _computed(self) -> list[Outcome]:

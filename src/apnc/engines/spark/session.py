@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from apnc.engines.spark.executors import not_forever
+from apnc.engines.spark.executors import hosts_of, not_forever
 from apnc.engines.spark.losses import is_connect, told_plainly
 from apnc.temporary import temporary_folder
 
@@ -50,11 +50,11 @@ def on_drivers_python(frame: Any) -> Iterator[None]:
 def as_written(frame: Any) -> Iterator[None]:
     """Jobs run here are planned once, as they are written, without Spark's adaptive execution."""
     session = frame.sparkSession
-    with PLANNING:
+    with told_plainly(frame), PLANNING:
         # Concurrent fits share the setting; the last one to end restores it.
         before, running = ADAPTIVE.get(id(session)) or (session.conf.get(ADAPTIVE_SETTING), 0)
-        ADAPTIVE[id(session)] = before, running + 1
         session.conf.set(ADAPTIVE_SETTING, "false")
+        ADAPTIVE[id(session)] = before, running + 1
     try:
         yield
     finally:
@@ -68,9 +68,12 @@ def as_written(frame: Any) -> Iterator[None]:
                     session.conf.set(ADAPTIVE_SETTING, before)
 
 
-def cores_of(frame: Any) -> int:
-    """Cores of the executors; 0 if they are not known."""
-    return 0 if is_connect(frame) else int(frame.sparkSession.sparkContext.defaultParallelism)
+def cores_of_one_host(frame: Any) -> int:
+    """Cores of the executors if all are on one host, else 0: Spark's grouping would part tasks from their files."""
+    with told_plainly(frame):
+        if is_connect(frame) or len(hosts_of(frame)) != 1:
+            return 0
+        return int(frame.sparkSession.sparkContext.defaultParallelism)
 
 
 def shipped(frame: Any, task: Any) -> Any:

@@ -155,7 +155,7 @@ class FrameSource(Remote, TableSource):
     @contextmanager
     def near(self) -> Iterator[Source]:
         """Decoded rows in files of the executors, since reading them through Spark takes longer than most passes."""
-        if self.is_sparse:
+        if self.is_sparse or self._kept is not None:
             yield self
             return
         with self.chunks(WHOLE).map(Decode(self)).cached() as kept:

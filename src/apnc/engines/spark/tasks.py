@@ -14,9 +14,9 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from apnc.engines.contract import Chunk
+from apnc.engines.contract import MOST_CHUNKS, Chunk
 from apnc.engines.local import LocalChunks, Step
-from apnc.engines.outcomes import MOST_CHUNKS, Combine, Outcome, join, portable
+from apnc.engines.outcomes import Combine, Outcome, join, portable
 from apnc.typing import Array
 
 #: Failures of a machine rather than of the data: the task fails, so that Spark retries it elsewhere.
@@ -149,7 +149,7 @@ class ReadKept:
 
     def _split(self, path: str) -> Iterator[tuple[Array, Array]]:
         for rows, weights in stored_in(path):
-            size = self.n_rows or len(weights)
+            size = self.n_rows or max(1, len(weights))
             for first in range(0, len(weights), size):
                 yield rows[first : first + size], weights[first : first + size]
 
