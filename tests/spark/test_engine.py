@@ -230,19 +230,6 @@ def test_a_python_without_apnc_is_named():
 
 
 @pytest.mark.spark_only("local", "cluster")
-def test_tasks_take_several_partitions_only_on_one_host(frame_of, monkeypatch):
-    from apnc.engines.spark import session as sessions
-
-    chunks = chunks_of(frame_of, 7)
-    with chunks.cached() as kept:
-        cores = kept.rows.frame.sparkSession.sparkContext.defaultParallelism
-        assert kept.rows.frame.rdd.getNumPartitions() == min(7, cores)
-    monkeypatch.setattr(sessions, "hosts_of", lambda frame: {"one", "two"})
-    with chunks.cached() as kept:
-        assert kept.rows.frame.rdd.getNumPartitions() == 7
-
-
-@pytest.mark.spark_only("local", "cluster")
 def test_the_sessions_planning_is_restored_by_the_last_of_several_jobs(spark):
     from apnc.engines.spark.session import ADAPTIVE_SETTING, as_written
 

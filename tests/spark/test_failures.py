@@ -79,8 +79,8 @@ def check(km, frame, expected, tmp_path):
     np.testing.assert_array_equal(labels_of(km, frame), expected)
 
 
-#: Batches of the source that a stage begins with: four partitions of one batch, read once for keys, rows and embedding.
-STAGES = {"keys": 2, "rows": 6, "embedding": 10}
+#: Batches of the source: four partitions of one batch, read once.
+BATCHES = {"second": 2, "last": 4}
 VICTIMS = {
     "executor": pytest.param(executor, marks=pytest.mark.spark_only("cluster")),
     "python worker": os.getpid,
@@ -88,10 +88,10 @@ VICTIMS = {
 
 
 @pytest.mark.parametrize("find", VICTIMS.values(), ids=VICTIMS)
-@pytest.mark.parametrize("stage", STAGES)
-def test_killed_while_the_data_is_read(frame_of, rows, expected, tmp_path, find, stage):
+@pytest.mark.parametrize("batch", BATCHES)
+def test_killed_while_the_data_is_read(frame_of, rows, expected, tmp_path, find, batch):
     frame = frame_of(rows).persist()
-    watched = killing(frame, Once(tmp_path, find, STAGES[stage]))
+    watched = killing(frame, Once(tmp_path, find, BATCHES[batch]))
     km = KernelKMeans(**SETTINGS).fit(apnc.sources.open(watched, exclude=["id"]))
     check(km, frame, expected, tmp_path)
     frame.unpersist()

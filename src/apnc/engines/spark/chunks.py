@@ -16,7 +16,7 @@ from apnc.engines.local import Step
 from apnc.engines.outcomes import Outcome, join
 from apnc.engines.spark.executors import all_lost, there_and_lost
 from apnc.engines.spark.losses import told_plainly
-from apnc.engines.spark.session import as_written, collected, cores_of_one_host, on_drivers_python, shipped
+from apnc.engines.spark.session import as_written, collected, on_drivers_python, shipped
 from apnc.engines.spark.tasks import (
     Fold,
     Forget,
@@ -147,7 +147,7 @@ class Index(Rows):
     def __init__(self, chunks: SparkChunks):
         self._chunks, self._run_id, self._complete = chunks, uuid.uuid4().hex, False
         self._cached: Any = None
-        self._n_kept, self._tasks = 0, 0
+        self._n_kept = 0
 
     @property
     def frame(self) -> Any:
@@ -156,10 +156,8 @@ class Index(Rows):
             raise RuntimeError(
                 "These chunks are no longer available: the context that cached them has ended."
             )
-        if not self._tasks:
-            return self._cached
-        with told_plainly(self._cached):
-            return self._cached.coalesce(self._tasks)
+        # One task a partition: in grouped ones, Spark would number partitions that it computes again by the group.
+        return self._cached
 
     def only(self, positions: Iterable[int]) -> Any:
         """The rows for these partitions, each in a task of its own, where its files are."""
@@ -186,7 +184,7 @@ class Index(Rows):
         failed = next((outcome.errors[0] for outcome in kept if outcome.errors), None)
         if failed is not None:
             raise failed
-        self._n_kept, self._tasks = len(kept), cores_of_one_host(self._cached)
+        self._n_kept = len(kept)
         self.levels = levels_for(len(kept))
 
     def _computed(self) -> list[Outcome]:

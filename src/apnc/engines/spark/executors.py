@@ -24,14 +24,6 @@ def there_and_lost(frame: Any) -> tuple[int, int]:
     return there, known.executorList(False).size() - there
 
 
-def hosts_of(frame: Any) -> set[str]:
-    """The hosts of the executors; that of the driver if it runs the tasks itself."""
-    listed = frame.sparkSession.sparkContext._jsc.sc().statusStore().executorList(True)
-    known = [listed.apply(i) for i in range(listed.size())]
-    hosts = {(one.id() == "driver", one.hostPort().rpartition(":")[0]) for one in known}
-    return {host for driver, host in hosts if not driver} or {host for _, host in hosts}
-
-
 def all_lost(frame: Any) -> bool:
     """Whether a cluster that had executors has none; never if it adds them on demand."""
     there, lost = there_and_lost(frame)

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from apnc.engines.spark.executors import hosts_of, not_forever
+from apnc.engines.spark.executors import not_forever
 from apnc.engines.spark.losses import is_connect, told_plainly
 from apnc.temporary import temporary_folder
 
@@ -66,14 +66,6 @@ def as_written(frame: Any) -> Iterator[None]:
                 # A session that was stopped has no settings.
                 with suppress(Exception):
                     session.conf.set(ADAPTIVE_SETTING, before)
-
-
-def cores_of_one_host(frame: Any) -> int:
-    """Cores of the executors if all are on one host, else 0: Spark's grouping would part tasks from their files."""
-    with told_plainly(frame):
-        if is_connect(frame) or len(hosts_of(frame)) != 1:
-            return 0
-        return int(frame.sparkSession.sparkContext.defaultParallelism)
 
 
 def shipped(frame: Any, task: Any) -> Any:
